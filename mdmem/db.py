@@ -1,0 +1,274 @@
+"""A path in, an open SQLite database of ours out; and the lock that its one writer holds."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import json
+import os
+import time
+from collections.abc import Callable, Iterator
+from importlib import resources, util
+from typing import NamedTuple
+
+import apsw
+
+from mdmem.errors import LedgerError, LockError, MachineError
+
+BUSY_MS = 5_000
+
+Connection = apsw.Connection
+# What a damaged or foreign file raises, when it is opened or much later.
+DAMAGE = (apsw.CorruptError, apsw.NotADBError)
+# A table or column that is not there: the file was replaced, or cut short inside a valid header.
+DatabaseError = apsw.Error
+
+
+class Kind(NamedTuple):
+    """One of our two databases. `application_id` stands in the file's header ('mdIX', 'mdLG')."""
+
+    name: str
+    application_id: int
+    version: int
+    package: str  # where schema.sql and migrations lie
+    synchronous: str
+
+
+INDEX = Kind("index", 0x6D644958, 1, "mdmem.index", "NORMAL")
+LEDGER = Kind("ledger", 0x6D644C47, 1, "mdmem.ledger", "FULL")
+
+
+def open_reader(kind: Kind, path: str) -> Connection:
+    """A read-only connection. Raises apsw.CantOpenError when there is no file yet."""
+    connection = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_NOMUTEX)
+    _pragmas(connection, kind, cache_kib=4_096)
+    return connection
+
+
+def open_writer(kind: Kind, path: str) -> Connection:
+    """The writing connection: made with its schema when new, 0600, WAL.
+
+    An index of another version, or damaged, is set aside and made anew. An older ledger is migrated after a copy; a
+    newer or damaged one raises LedgerError (a damaged one is moved aside first, so that the next start works).
+    """
+    _make_private(path)
+    try:
+        connection = _open_checked(kind, path)
+    except DAMAGE as error:
+        set_aside(path, "damaged")
+        if kind is LEDGER:
+            raise LedgerError(
+                "the ledger was damaged and has been moved aside: use counts and history start anew",
+                where=path,
+                hint="nothing is lost from your memories; start again to go on with an empty ledger",
+            ) from error
+        return open_writer(kind, path)
+    return connection
+
+
+def _open_checked(kind: Kind, path: str) -> Connection:
+    connection = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE)
+    try:
+        _pragmas(connection, kind, cache_kib=8_192)
+        found = _scalar(connection, "PRAGMA user_version")
+        ours = _scalar(connection, "PRAGMA application_id") == kind.application_id
+        empty = _scalar(connection, "SELECT count(*) FROM sqlite_schema") == 0
+        if not empty and (not ours or found != kind.version):
+            return _other_version(kind, path, connection, int(found) if ours else -1)
+        if empty:
+            _create(connection, kind)
+        elif kind is LEDGER and _scalar(connection, "PRAGMA quick_check(1)") != "ok":
+            raise apsw.CorruptError("quick_check failed")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _other_version(kind: Kind, path: str, connection: Connection, found: int) -> Connection:
+    connection.close()
+    if kind is LEDGER and found > kind.version:
+        raise LedgerError(
+            f"the ledger is of version {found}; this mdmem knows version {kind.version}",
+            where=path,
+            hint="use the newer mdmem that wrote it; the file was not touched",
+        )
+    set_aside(path, f"version-{found}" if found >= 0 else "foreign")
+    return open_writer(kind, path)
+
+
+def _create(connection: Connection, kind: Kind) -> None:
+    schema = resources.files(kind.package).joinpath("schema.sql").read_text("utf-8")
+    connection.execute("PRAGMA journal_mode = WAL")
+    with transaction(connection):
+        connection.execute(schema)
+        connection.execute(f"PRAGMA application_id = {kind.application_id}")
+        connection.execute(f"PRAGMA user_version = {kind.version}")
+
+
+def _pragmas(connection: Connection, kind: Kind, *, cache_kib: int) -> None:
+    connection.set_busy_timeout(BUSY_MS)  # first: every later pragma may meet a lock
+    connection.execute(f"PRAGMA foreign_keys = ON; PRAGMA synchronous = {kind.synchronous}")
+    connection.execute(f"PRAGMA cache_size = -{cache_kib}; PRAGMA trusted_schema = OFF; PRAGMA temp_store = MEMORY")
+    connection.execute("PRAGMA journal_size_limit = 8388608")
+
+
+@contextlib.contextmanager
+def transaction(connection: Connection) -> Iterator[None]:
+    """One write transaction: all of it, or nothing."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+    except BaseException:
+        # A full disk may have rolled it back already.
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
+    connection.execute("COMMIT")
+
+
+def quick_check(connection: Connection) -> bool:
+    """Whether SQLite finds the file sound. Reads all of it."""
+    try:
+        return bool(_scalar(connection, "PRAGMA quick_check(1)") == "ok")
+    except DAMAGE:
+        return False
+
+
+def load_vectors(connection: Connection) -> str | None:
+    """Load sqlite-vec into a connection; why not, or None when it worked.
+
+    By the path of its shared object: importing the package pulls in numpy (200 ms, 14 MB).
+    """
+    spec = util.find_spec("sqlite_vec")
+    folders = list(spec.submodule_search_locations or []) if spec else []
+    if not folders:
+        return "the package sqlite-vec is not installed"
+    try:
+        connection.enable_load_extension(True)
+        connection.load_extension(os.path.join(folders[0], "vec0"))
+        connection.enable_load_extension(False)
+    except apsw.Error as error:
+        return f"sqlite-vec cannot be loaded: {error}"
+    return None
+
+
+def set_aside(path: str, why: str) -> str:
+    """Move a database and its journal files out of the way; the new path. Nothing is deleted but older such copies
+    of an index, which can always be made again."""
+    target = f"{path}.{why}"
+    if why in ("damaged", "foreign") and "ledger" in os.path.basename(path):
+        target = f"{target}-{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}"
+    for suffix in ("", "-wal", "-shm"):
+        with contextlib.suppress(FileNotFoundError):
+            os.replace(path + suffix, target + suffix)
+    return target
+
+
+def file_identity(path: str) -> tuple[int, int] | None:
+    """(device, inode) of a database file: another value means that it was replaced under us."""
+    try:
+        stat = os.stat(path)
+    except OSError:
+        return None
+    return stat.st_dev, stat.st_ino
+
+
+def is_disk_trouble(error: BaseException) -> MachineError | None:
+    """The words for an SQLite error that is the machine's: disk full, read-only, permission, I/O."""
+    words: list[tuple[type[apsw.Error], str, str]] = [
+        (apsw.FullError, "the disk is full", "make room; nothing is lost, indexing goes on then"),
+        (apsw.ReadOnlyError, "the state folder is read-only", "make it writable"),
+        (apsw.PermissionsError, "permission denied", "the state folder must belong to you"),
+        (apsw.CantOpenError, "the database cannot be opened", "look at the folder's permissions and free space"),
+        (apsw.IOError, "the disk reported an error", "look at the disk's health"),
+    ]
+    return next((MachineError(what, hint=hint) for kind, what, hint in words if isinstance(error, kind)), None)
+
+
+def _scalar(connection: Connection, sql: str) -> apsw.SQLiteValue:
+    row = next(connection.execute(sql), None)
+    return row[0] if row else None
+
+
+def _make_private(path: str) -> None:
+    """The file exists and is 0600 before SQLite opens it: its WAL takes over the mode."""
+    try:
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+        if os.stat(path).st_mode & 0o077:
+            os.chmod(path, 0o600)
+    except OSError as error:
+        raise MachineError(
+            f"the database cannot be opened: {error.strerror}", where=path, hint="check the folder's permissions"
+        ) from error
+
+
+class WriterLock:
+    """The lock of the one process that writes index and ledger: a flock held on a descriptor of its own.
+
+    The lock is the truth; the pid in the file is only for people. The descriptor is close-on-exec, so that no child
+    keeps the lock after us.
+    """
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self._fd: int | None = None
+
+    @property
+    def held(self) -> bool:
+        return self._fd is not None
+
+    def take(self, owner: str, *, wait_s: float = 0.0, should_stop: Callable[[], bool] | None = None) -> None:
+        """Take the lock, waiting at most `wait_s` seconds. Raises LockError, naming who holds it."""
+        fd = self._open()
+        deadline = time.monotonic() + wait_s
+        while not _try_lock(fd):
+            if time.monotonic() >= deadline or (should_stop and should_stop()):
+                os.close(fd)
+                raise self._held_by_other()
+            time.sleep(0.01)
+        os.ftruncate(fd, 0)
+        os.pwrite(fd, json.dumps({"pid": os.getpid(), "owner": owner}).encode(), 0)
+        self._fd = fd
+
+    def release(self) -> None:
+        if self._fd is not None:
+            os.ftruncate(self._fd, 0)
+            os.close(self._fd)
+            self._fd = None
+
+    def _open(self) -> int:
+        try:
+            os.makedirs(os.path.dirname(self.path), mode=0o700, exist_ok=True)
+            return os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        except OSError as error:
+            raise MachineError(
+                f"the lock cannot be opened: {error.strerror}", where=self.path, hint="check the folder's permissions"
+            ) from error
+
+    def _held_by_other(self) -> LockError:
+        holder = self.holder()
+        who = f"{holder.get('owner', 'mdmem')} (pid {holder.get('pid', 'unknown')})" if holder else "another mdmem"
+        return LockError(
+            f"{who} is already at work", where=self.path, hint="see: mdmem status; stop it with: mdmem down"
+        )
+
+    def holder(self) -> dict[str, object]:
+        """What the holder wrote of itself; {} when it can't be read."""
+        try:
+            with open(self.path, "rb") as file:
+                found = json.loads(file.read(4096) or b"{}")
+        except (OSError, ValueError):
+            return {}
+        return found if isinstance(found, dict) else {}
+
+
+def _try_lock(fd: int) -> bool:
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        if error.errno in (errno.EWOULDBLOCK, errno.EACCES):
+            return False
+        raise MachineError(f"the lock cannot be taken: {error.strerror}") from error
+    return True

@@ -1,0 +1,74 @@
+"""A memory in, the texts that get a vector out."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+
+from mdmem.memory import Memory
+
+# About 250 tokens of either script: inside the window of every embedder, and short enough that one subject fills it.
+PIECE_WEIGHT = 1_000
+WIDE_WEIGHT = 3  # a Chinese, Japanese or Korean character says about three times what a Latin letter does
+MAX_PIECES = 48  # of one memory: past that a vector each would cost minutes
+
+_BLANK = re.compile(r"\n\s*\n")
+_SENTENCE = re.compile(r"(?<=[.!?。！？\n])\s*")
+_WIDE = re.compile("[\u3000-\u9fff\uac00-\ud7ff\uf900-\ufaff]")
+
+
+def pieces_of(memory: Memory) -> list[str]:
+    """The texts of a memory, in order; at least one unless it holds no text at all.
+
+    Each begins with the name (where the text doesn't hold it already), so that a piece from the middle still says
+    what it is about. Cut between paragraphs, else between sentences, else anywhere.
+    """
+    body = memory.body.strip()
+    head = _head(memory, body)
+    chunks = _chunks(body) if body else [""]
+    return [text for text in (f"{head}\n{chunk}".strip() for chunk in chunks[:MAX_PIECES]) if text]
+
+
+def digest(text: str) -> bytes:
+    """The sha256 that a piece's text is known by."""
+    return hashlib.sha256(text.encode("utf-8", "replace")).digest()
+
+
+def _head(memory: Memory, body: str) -> str:
+    lines = [memory.name] if memory.name.lower() not in body[:400].lower() else []
+    if memory.description and memory.description.rstrip("…") not in body:
+        lines.append(memory.description)
+    return "\n".join(lines)
+
+
+def _chunks(body: str) -> list[str]:
+    if _weight(body) <= PIECE_WEIGHT:
+        return [body]
+    chunks: list[str] = []
+    current = ""
+    for part in _parts(body):
+        if current and _weight(current) + _weight(part) > PIECE_WEIGHT:
+            chunks.append(current)
+            current = ""
+            if len(chunks) > MAX_PIECES:
+                break
+        current = f"{current}\n\n{part}" if current else part
+    return [*chunks, current] if current else chunks
+
+
+def _parts(body: str) -> list[str]:
+    """Paragraphs; a long one falls into sentences, a long sentence into cuts."""
+    parts: list[str] = []
+    for paragraph in _BLANK.split(body):
+        if _weight(paragraph) <= PIECE_WEIGHT:
+            parts.append(paragraph.strip())
+            continue
+        for sentence in _SENTENCE.split(paragraph):
+            parts.extend(sentence[i : i + PIECE_WEIGHT] for i in range(0, len(sentence), PIECE_WEIGHT))
+    return [part for part in parts if part.strip()]
+
+
+def _weight(text: str) -> int:
+    if text.isascii():
+        return len(text)
+    return len(text) + (WIDE_WEIGHT - 1) * len(_WIDE.findall(text))

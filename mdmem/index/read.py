@@ -1,0 +1,289 @@
+"""Questions to the index in, rows out. Any connection may ask, a read-only one too."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import apsw
+
+from mdmem.db import Connection
+from mdmem.index.row import FOLDER_BITS
+from mdmem.index.tokens import fold
+
+
+class Folder(NamedTuple):
+    """A scope folder as the index knows it."""
+
+    id: int
+    scope: str
+    scope_ref: str | None
+    path: str
+    device: int | None
+    inode: int | None
+    state: str
+    complete: bool
+    head: str | None
+    last_scan: str | None
+    last_change: str | None
+    last_drift: int
+
+
+class Known(NamedTuple):
+    """What the index knows of one file: enough to tell whether it changed."""
+
+    id: int
+    path: str
+    path_raw: bytes | None
+    size: int
+    mtime_ns: int
+    ctime_ns: int
+    device: int
+    inode: int
+    looked_ns: int
+    sha256: bytes
+    broken: bool
+
+
+class Entry(NamedTuple):
+    """One memory as recall and the doors need it; the body stays in its file."""
+
+    id: int
+    folder_id: int
+    scope: str
+    scope_ref: str | None
+    folder: str
+    path: str
+    path_raw: bytes | None
+    key: str
+    name: str
+    description: str
+    type: str
+    confidence: float
+    source: str
+    domain: str | None
+    topic: str | None
+    status: str | None
+    stability: str | None
+    valid_from: str | None
+    invalid_at: str | None
+    expires: str | None
+    superseded_by: str | None
+    created: str
+    updated: str
+    front: str
+    size: int
+    mtime_ns: int
+    ctime_ns: int
+    inode: int
+    broken: bool
+    folder_state: str
+
+    @property
+    def more(self) -> dict[str, Any]:
+        """The rest of its frontmatter: entities, tags, aliases, derived_from, proof, probe, roles, id, extra."""
+        found = json.loads(self.front)
+        return found if isinstance(found, dict) else {}
+
+
+_FOLDER = (
+    "SELECT id, scope, scope_ref, path, device, inode, state, complete, head, last_scan, last_change, last_drift"
+    " FROM scope_folder"
+)
+_KNOWN = (
+    "SELECT id, path, path_raw, size, mtime_ns, ctime_ns, device, inode, looked_ns, sha256, broken FROM memory_entry"
+)
+_ENTRY = (
+    "SELECT e.id, e.folder_id, f.scope, f.scope_ref, f.path, e.path, e.path_raw, e.key, e.name, e.description, e.type,"
+    " e.confidence, e.source, e.domain, e.topic, e.status, e.stability, e.valid_from, e.invalid_at, e.expires,"
+    " coalesce(e.superseded_by, e.replaced_by), coalesce(e.created, e.created_found),"
+    " coalesce(e.updated, e.updated_found), e.front, e.size, e.mtime_ns, e.ctime_ns, e.inode, e.broken, f.state"
+    " FROM memory_entry e JOIN scope_folder f ON f.id = e.folder_id"
+)
+
+
+def _marks(values: Sequence[object]) -> str:
+    return ", ".join("?" * len(values))
+
+
+def folders(db: Connection) -> list[Folder]:
+    return [Folder(*row) for row in db.execute(f"{_FOLDER} ORDER BY scope, scope_ref, path")]
+
+
+def find_folder(db: Connection, path: str) -> Folder | None:
+    row = db.execute(f"{_FOLDER} WHERE path = ?", (path,)).fetchone()
+    return Folder(*row) if row else None
+
+
+def known(db: Connection, folder_id: int, paths: Iterable[str] | None = None) -> dict[str, Known]:
+    """Path -> what is known of it: of these paths and whatever lies below them, or of the whole folder."""
+    if paths is None:
+        rows: Iterator[Any] = iter(db.execute(f"{_KNOWN} WHERE folder_id = ?", (folder_id,)))
+        return {row[1]: Known(*row) for row in rows}
+    found: dict[str, Known] = {}
+    for path in paths:
+        rows = iter(
+            db.execute(
+                f"{_KNOWN} WHERE folder_id = ?1 AND (path = ?2 OR (path > ?2 || '/' AND path < ?2 || '0'))",
+                (folder_id, path),
+            )
+        )
+        found.update({row[1]: Known(*row) for row in rows})
+    return found
+
+
+def entries(db: Connection, ids: Iterable[int]) -> dict[int, Entry]:
+    wanted = list(ids)
+    found: dict[int, Entry] = {}
+    for at in range(0, len(wanted), 500):
+        part = wanted[at : at + 500]
+        for row in db.execute(f"{_ENTRY} WHERE e.id IN ({_marks(part)})", part):
+            found[row[0]] = Entry(*row)
+    return found
+
+
+def list_entries(db: Connection, folder_ids: Sequence[int]) -> list[Entry]:
+    """All memories of these folders, by scope, scope_ref, path."""
+    sql = f"{_ENTRY} WHERE e.folder_id IN ({_marks(folder_ids)}) ORDER BY f.scope, f.scope_ref, e.path"
+    return [Entry(*row) for row in db.execute(sql, folder_ids)]
+
+
+def by_path(db: Connection, folder_id: int, path: str) -> Entry | None:
+    row = db.execute(f"{_ENTRY} WHERE e.folder_id = ? AND e.path = ?", (folder_id, path)).fetchone()
+    return Entry(*row) if row else None
+
+
+def by_keys(db: Connection, folder_ids: Sequence[int], keys: Iterable[str]) -> list[Entry]:
+    """Memories whose key is one of these (compared folded). Raises nothing; no keys give []."""
+    folded = sorted({fold(key) for key in keys} - {""})[:200]
+    sql = f"{_ENTRY} WHERE e.folder_id IN ({_marks(folder_ids)}) AND e.key_folded IN ({_marks(folded)})"
+    return [Entry(*row) for row in db.execute(sql, [*folder_ids, *folded])] if folded else []
+
+
+def like_key(db: Connection, folder_ids: Sequence[int], text: str) -> list[Entry]:
+    """Memories whose key or path holds this text (compared folded), by scope and path."""
+    part = fold(text)
+    sql = (
+        f"{_ENTRY} WHERE e.folder_id IN ({_marks(folder_ids)})"
+        " AND (instr(e.key_folded, ?) > 0 OR instr(lower(e.path), ?) > 0) ORDER BY f.scope, f.scope_ref, e.path"
+    )
+    return [Entry(*row) for row in db.execute(sql, [*folder_ids, part, part])] if part else []
+
+
+def lexical(db: Connection, folder_id: int, expression: str, limit: int) -> list[tuple[int, float]]:
+    """(entry id, score) of the best full-text matches in one folder, best first; a higher score is better.
+
+    The bounds on rowid are kept inside FTS5: other folders' rows are never ranked.
+    """
+    low, high = folder_id << FOLDER_BITS, (folder_id + 1) << FOLDER_BITS
+    rows = db.execute(
+        "SELECT rowid, rank FROM memory_fts WHERE memory_fts MATCH ? AND rowid > ? AND rowid < ? ORDER BY rank LIMIT ?",
+        (expression, low, high, limit),
+    )
+    return [(int(row[0]), -float(row[1])) for row in rows]
+
+
+def nearest(db: Connection, folder_id: int, vector: bytes, limit: int) -> list[tuple[int, float]]:
+    """(entry id, cosine similarity) of the nearest memories in one folder, best first; a memory's best piece counts.
+
+    Raises apsw.SQLError when memory_vec is not there.
+    """
+    rows = db.execute(
+        "SELECT p.entry_id, v.distance FROM (SELECT piece_id, distance FROM memory_vec"
+        " WHERE embedding MATCH vec_int8(?) AND k = ? AND folder_id = ?) v JOIN memory_piece p ON p.id = v.piece_id"
+        " WHERE p.state = 1 ORDER BY v.distance",
+        (vector, limit, folder_id),
+    )
+    best: dict[int, float] = {}
+    for entry_id, distance in rows:
+        if distance is not None:
+            best.setdefault(int(entry_id), 1.0 - float(distance))
+    return list(best.items())
+
+
+def manifest_counts(db: Connection, folder_id: int) -> dict[str, int]:
+    """Type -> how many memories the manifest lists."""
+    sql = (
+        "SELECT type, count(*) FROM memory_entry WHERE folder_id = ? AND ended = 0 AND replaced_by IS NULL GROUP BY type"
+    )
+    return {str(row[0]): int(row[1]) for row in db.execute(sql, (folder_id,))}
+
+
+def manifest_entries(db: Connection, folder_id: int, type_name: str) -> list[tuple[str, bytes | None, str, str]]:
+    """(path, raw path, name, description) of the memories of one type that the manifest lists, by path."""
+    sql = (
+        "SELECT path, path_raw, name, description FROM memory_entry"
+        " WHERE folder_id = ? AND ended = 0 AND replaced_by IS NULL AND type = ? ORDER BY path"
+    )
+    return [(str(r[0]), r[1], str(r[2]), str(r[3])) for r in db.execute(sql, (folder_id, type_name))]  # type: ignore[misc]
+
+
+def problems(db: Connection, folder_ids: Sequence[int] | None = None) -> list[tuple[str, Any]]:
+    """(folder path, (path, line, code, message, hint)) of every problem."""
+    where = "" if folder_ids is None else f" WHERE p.folder_id IN ({_marks(folder_ids)})"
+    sql = (
+        "SELECT f.path, p.path, p.line, p.code, p.message, p.hint FROM memory_problem p"
+        f" JOIN scope_folder f ON f.id = p.folder_id{where} ORDER BY f.path, p.path, p.line, p.code"
+    )
+    return [(str(row[0]), row[1:]) for row in db.execute(sql, folder_ids or ())]
+
+
+def count_entries(db: Connection, folder_id: int) -> int:
+    row = db.execute("SELECT count(*) FROM memory_entry WHERE folder_id = ?", (folder_id,)).fetchone()
+    return int(row[0])
+
+
+def vector_counts(db: Connection) -> tuple[int, int, int]:
+    """(waiting, done, parked) pieces."""
+    counts = dict(db.execute("SELECT state, count(*) FROM memory_piece GROUP BY state").fetchall())
+    return counts.get(0, 0), counts.get(1, 0), counts.get(2, 0)
+
+
+def folder_vectors(db: Connection, folder_id: int) -> tuple[int, int]:
+    """(done, all) pieces of one folder."""
+    low, high = folder_id << FOLDER_BITS, (folder_id + 1) << FOLDER_BITS
+    row = db.execute(
+        "SELECT coalesce(sum(state = 1), 0), count(*) FROM memory_piece WHERE entry_id > ? AND entry_id < ?", (low, high)
+    ).fetchone()
+    return int(row[0]), int(row[1])
+
+
+def waiting_pieces(db: Connection, limit: int) -> list[tuple[Any, ...]]:
+    """(id, entry_id, n, sha256, tries) of pieces that wait for a vector, newest file first."""
+    sql = (
+        "SELECT p.id, p.entry_id, p.n, p.sha256, p.tries FROM memory_piece p JOIN memory_entry e ON e.id = p.entry_id"
+        " JOIN scope_folder f ON f.id = e.folder_id AND f.state = 'ok'"
+        " WHERE p.state = 0 ORDER BY e.mtime_ns DESC, p.entry_id, p.n LIMIT ?"
+    )
+    return [tuple(row) for row in db.execute(sql, (limit,))]
+
+
+def has_extension_error(error: BaseException) -> bool:
+    """Whether a query failed because vectors are not there, rather than because of damage."""
+    return isinstance(error, apsw.SQLError)
+
+
+def dump(db: Connection) -> dict[str, list[Any]]:
+    """The whole content of the index, without row ids and the times of our own looking: two indexes of the same
+    files dump the same."""
+    entry = (
+        "SELECT f.scope, f.scope_ref, f.path, e.path, e.key, e.name, e.description, e.type, e.confidence, e.source,"
+        " e.domain, e.topic, e.status, e.stability, e.valid_from, e.invalid_at, e.expires, e.superseded_by, e.created,"
+        " e.updated, e.created_found, e.updated_found, e.ended, e.replaced_by, e.front, e.size, hex(e.sha256), e.broken"
+        " FROM memory_entry e JOIN scope_folder f ON f.id = e.folder_id WHERE f.state = 'ok' ORDER BY f.path, e.path"
+    )
+    owner = " JOIN memory_entry e ON e.id = {} JOIN scope_folder f ON f.id = e.folder_id WHERE f.state = 'ok'"
+    queries = {
+        "memory_entry": entry,
+        "memory_fts": f"SELECT f.path, e.path, t.term, t.col, t.offset FROM memory_term t{owner.format('t.doc')}",
+        "memory_piece": f"SELECT f.path, e.path, p.n, hex(p.sha256) FROM memory_piece p{owner.format('p.entry_id')}",
+        "memory_entity": "SELECT f.path, e.path, n.name FROM memory_entity n LEFT JOIN memory_entity_link l"
+        " ON l.entity_id = n.id LEFT JOIN memory_entry e ON e.id = l.entry_id LEFT JOIN scope_folder f"
+        " ON f.id = e.folder_id WHERE f.state IS NULL OR f.state = 'ok'",
+        "memory_edge": f"SELECT f.path, e.path, d.kind, d.target FROM memory_edge d{owner.format('d.entry_id')}",
+        "memory_problem": "SELECT f.path, p.path, p.line, p.code FROM memory_problem p JOIN scope_folder f"
+        " ON f.id = p.folder_id WHERE f.state = 'ok'",
+    }
+    db.execute("CREATE VIRTUAL TABLE IF NOT EXISTS temp.memory_term USING fts5vocab(main, memory_fts, instance)")
+    return {table: sorted((list(r) for r in db.execute(sql)), key=repr) for table, sql in queries.items()}

@@ -1,0 +1,91 @@
+"""How memories are used: counts and times in, the same out; kept over renames, and for 30 days over a removal."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from mdmem.db import LEDGER, Connection, open_writer, transaction
+
+KEEP_DAYS = 30
+
+
+class Use(NamedTuple):
+    """How often a memory was recalled by key, and when last (RFC 3339)."""
+
+    hit_count: int
+    last_seen: str | None
+
+
+class Ledger:
+    """The open ledger. Every method is one transaction."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.db: Connection = open_writer(LEDGER, path)
+
+    def close(self) -> None:
+        self.db.close()
+
+    def seen(self, scope: str, scope_ref: str | None, path: str, now: str) -> None:
+        """A memory was recalled by key."""
+        with transaction(self.db):
+            self.db.execute(
+                "INSERT INTO memory_use (scope, scope_ref, path, hit_count, last_seen) VALUES (?, ?, ?, 1, ?)"
+                " ON CONFLICT DO UPDATE SET hit_count = hit_count + 1, last_seen = excluded.last_seen",
+                (scope, scope_ref or "", path, now),
+            )
+
+    def use(self, scope: str, scope_ref: str | None, path: str) -> Use:
+        row = self.db.execute(
+            "SELECT hit_count, last_seen FROM memory_use WHERE scope = ? AND scope_ref = ? AND path = ?"
+            " AND removed_at IS NULL",
+            (scope, scope_ref or "", path),
+        ).fetchone()
+        return Use(int(row[0]), row[1]) if row else Use(0, None)  # type: ignore[arg-type]
+
+    def follow(
+        self,
+        scope: str,
+        scope_ref: str | None,
+        *,
+        moved: list[tuple[str, str]],
+        removed: list[tuple[str, bytes]],
+        added: list[tuple[str, bytes]],
+        now: str,
+    ) -> None:
+        """Files of one scope moved (old path, new path), went and came (path, sha256).
+
+        What went keeps its row, marked; what comes finds its own again by path, else by content.
+        """
+        ref = scope_ref or ""
+        if not self._any(scope, ref):
+            return  # most scopes have no history yet: a first index of 10,000 files asks once
+        with transaction(self.db):
+            for old, new in moved:
+                self.db.execute(
+                    "UPDATE OR REPLACE memory_use SET path = ? WHERE scope = ? AND scope_ref = ? AND path = ?",
+                    (new, scope, ref, old),
+                )
+            self.db.executemany(
+                "UPDATE memory_use SET removed_at = ?, sha256 = ? WHERE scope = ? AND scope_ref = ? AND path = ?",
+                [(now, sha256, scope, ref, path) for path, sha256 in removed],
+            )
+            for path, sha256 in added:
+                self.db.execute(
+                    "UPDATE OR IGNORE memory_use SET removed_at = NULL, sha256 = NULL, path = ?1"
+                    " WHERE scope = ?2 AND scope_ref = ?3 AND removed_at IS NOT NULL AND (path = ?1 OR path = (SELECT path"
+                    " FROM memory_use WHERE scope = ?2 AND scope_ref = ?3 AND sha256 = ?4 AND removed_at IS NOT NULL"
+                    " ORDER BY removed_at DESC, path LIMIT 1))",
+                    (path, scope, ref, sha256),
+                )
+
+    def _any(self, scope: str, ref: str) -> bool:
+        return bool(
+            self.db.execute("SELECT 1 FROM memory_use WHERE scope = ? AND scope_ref = ? LIMIT 1", (scope, ref)).fetchone()
+        )
+
+    def expire(self, before: str) -> int:
+        """Drop the history of what was removed before a time; how many rows."""
+        with transaction(self.db):
+            self.db.execute("DELETE FROM memory_use WHERE removed_at IS NOT NULL AND removed_at < ?", (before,))
+            return self.db.changes()

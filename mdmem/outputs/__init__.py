@@ -1,0 +1,1 @@
+"""What mdmem writes and prints: the manifest, text, JSON."""

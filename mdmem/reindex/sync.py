@@ -1,0 +1,292 @@
+"""A scope folder in, the index equal to it out: the one function behind every start, change, rescan and `mdmem sync`.
+
+Level, not edge: hints say only where to look. What is done is always the same: list, compare, read what changed,
+parse outside the transaction, write in one. A first index is written in batches, and is complete only at the end.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from mdmem import files
+from mdmem.db import Connection, transaction
+from mdmem.errors import Problem
+from mdmem.files import Found, Scan, printable
+from mdmem.index import Row, Vectors, fold, read
+from mdmem.index.read import Folder, Known
+from mdmem.index.write import Writer
+from mdmem.ledger import Ledger
+from mdmem.reindex.look import Broken, Finding, Gone, Readable, Same, Unclear, Unreadable, look_into, rfc3339
+from mdmem.reindex.plan import is_mass_removal, plan
+from mdmem.scope import Scope
+
+BATCH = 400  # files of one transaction
+
+
+class Outcome(NamedTuple):
+    """What one sync did. `unclear`: relative paths to look at once more shortly (None: the whole folder)."""
+
+    folder_id: int
+    state: str
+    added: int = 0
+    changed: int = 0
+    removed: int = 0
+    problems: int = 0
+    unclear: frozenset[str] | None = frozenset()
+    touched: int = 0
+
+    @property
+    def moved(self) -> bool:
+        return bool(self.added or self.changed or self.removed)
+
+
+class Syncer:
+    """Keeps one open index in step with scope folders. One thread at a time."""
+
+    def __init__(self, db: Connection, ledger: Ledger, *, aliases: Mapping[str, str]) -> None:
+        self.db = db
+        self.vectors = Vectors(db)
+        self.writer = Writer(db, self.vectors)
+        self.ledger = ledger
+        self.aliases = aliases
+
+    def sync(
+        self,
+        scope: Scope,
+        hints: Iterable[str] | None = None,
+        *,
+        second_look: bool = False,
+        should_stop: Callable[[], bool] | None = None,
+    ) -> Outcome:
+        """Make the index equal to a folder, or to these relative paths of it.
+
+        `second_look`: what reads empty, broken or gone in a mass now counts. Stops early, and consistent, when
+        `should_stop` says so; the next sync goes on from there.
+        """
+        root = Path(scope.folder)
+        folder_id = self.writer.folder(scope, printable(scope.folder))
+        try:
+            return _Pass(self, scope, root, folder_id, second_look, should_stop or (lambda: False)).run(hints)
+        except BaseException:
+            self.writer.forget_caches()
+            raise
+
+
+class _Pass:
+    """One sync of one folder."""
+
+    def __init__(
+        self,
+        syncer: Syncer,
+        scope: Scope,
+        root: Path,
+        folder_id: int,
+        second_look: bool,
+        should_stop: Callable[[], bool],
+    ) -> None:
+        self.s = syncer
+        self.scope = scope
+        self.root = root
+        self.folder_id = folder_id
+        self.second_look = second_look
+        self.should_stop = should_stop
+        self.added: list[tuple[str, bytes]] = []
+        self.moved: list[tuple[str, str]] = []
+        self.changed = 0
+        self.touched = 0  # same bytes, other times: nothing for a person, but dates may follow
+        self.unclear: set[str] = set()
+        self.keys: set[str] = set()
+        self.unreadable: list[Problem] = []
+
+    def run(self, hints: Iterable[str] | None) -> Outcome:
+        folder = self._folder()
+        if hints is not None and not (folder.complete and folder.state == "ok"):
+            hints = None  # a folder that was away, or never whole, is looked at as a whole
+        paths = None if hints is None else sorted(set(hints))
+        scan = files.scan(self.root, should_stop=self.should_stop) if paths is None else files.look(self.root, paths)
+        if scan.state != "ok":
+            return self._away("offline" if scan.state == "missing" else "unreadable")
+        known = read.known(self.s.db, self.folder_id, None if paths is None else map(printable, paths))
+        if paths is None and self._emptied(folder, scan, known):
+            return self._away("offline")
+        return self._follow(folder, paths, scan, known)
+
+    def _follow(self, folder: Folder, paths: list[str] | None, scan: Scan, known: dict[str, Known]) -> Outcome:
+        todo = plan(scan.found, known, scan.unreadable)
+        held = len(known) if paths is None else read.count_entries(self.s.db, self.folder_id)
+        if not self.second_look and is_mass_removal(len(todo.removed), held):
+            return Outcome(self.folder_id, folder.state, unclear=None)
+        removed = {row.path: row for row in todo.removed}
+        batches = [todo.read[at : at + BATCH] for at in range(0, len(todo.read), BATCH)] or [[]]
+        for n, batch in enumerate(batches):
+            findings = [(file, self._look(file, known)) for file in batch if not self.should_stop()]
+            if self.should_stop():
+                return Outcome(self.folder_id, folder.state, unclear=None)
+            with transaction(self.s.db):
+                for file, finding in findings:
+                    self._apply(file, finding, known, removed)
+                if n == len(batches) - 1:
+                    self._finish(paths, scan, removed, whole=paths is None)
+        return self._outcome(removed, scan)
+
+    def _folder(self) -> Folder:
+        found = read.find_folder(self.s.db, printable(self.scope.folder))
+        if found is None:
+            raise LookupError(self.scope.folder)
+        return found
+
+    def _emptied(self, folder: Folder, scan: Scan, known: Mapping[str, Known]) -> bool:
+        """An empty folder where a full one was, and not the same folder: a disk that is not mounted."""
+        if scan.found or not known:
+            return False
+        return files.folder_identity(self.root) != (folder.device, folder.inode)
+
+    def _away(self, state: str) -> Outcome:
+        """The folder is not there, or can't be read: its rows stay, out of recall, and return with it."""
+        self.s.db.execute(
+            "UPDATE scope_folder SET state = ?, last_scan = ? WHERE id = ?", (state, _now(), self.folder_id)
+        )
+        return Outcome(self.folder_id, state)
+
+    def _look(self, file: Found, known: Mapping[str, Known]) -> Finding:
+        return look_into(
+            self.scope,
+            file,
+            known.get(printable(file.rel)),
+            second_look=self.second_look,
+            aliases=self.s.aliases,
+        )
+
+    def _apply(self, file: Found, finding: Finding, known: Mapping[str, Known], removed: dict[str, Known]) -> None:
+        path = printable(file.rel)
+        row = known.get(path)
+        match finding:
+            case Same(stat) if row:
+                self.s.writer.touch(row.id, stat, rfc3339(stat.mtime_ns))
+                self.touched += 1
+            case Unclear():
+                self.unclear.add(file.rel)
+            case Unreadable(problem):
+                self.unreadable.append(problem)
+            case Broken(stat, sha256, problems) if row:
+                self.s.writer.mark_broken(row.id, stat, sha256, rfc3339(stat.mtime_ns))
+                self._problems(path, "file", problems)
+                self.changed += 1
+            case Gone() if row:
+                removed[path] = row
+            case Readable(new, problems):
+                self._put(new, row, removed)
+                self._problems(path, "file", problems)
+            case _:
+                self._problems(path, "file", [])
+
+    def _put(self, new: Row, row: Known | None, removed: dict[str, Known]) -> None:
+        self.keys.add(fold(new.memory.key))
+        if row is None:
+            row = self._renamed(new.sha256, new.memory.id, removed)
+            if row is None:
+                self.added.append((new.path, new.sha256))
+            else:
+                del removed[row.path]
+                self.moved.append((row.path, new.path))
+                self._problems(row.path, "file", [])
+                self._note_key(row.id)
+        else:
+            self._note_key(row.id)
+            self.changed += 1
+        self.s.writer.put(self.folder_id, new, row.id if row else None)
+
+    def _renamed(self, sha256: bytes, own_id: str | None, removed: Mapping[str, Known]) -> Known | None:
+        """The removed memory that a new file is: same bytes, or the same `id` in its frontmatter."""
+        if not removed:
+            return None
+        same = next((row for row in removed.values() if row.sha256 == sha256), None)
+        if same or not own_id:
+            return same
+        ids = {
+            int(str(r[0]))
+            for r in self.s.db.execute(
+                "SELECT id FROM memory_entry WHERE folder_id = ? AND json_extract(front, '$.id') = ?",
+                (self.folder_id, own_id),
+            )
+        }
+        return next((row for row in removed.values() if row.id in ids), None)
+
+    def _note_key(self, entry_id: int) -> None:
+        row = self.s.db.execute("SELECT key_folded FROM memory_entry WHERE id = ?", (entry_id,)).fetchone()
+        if row:
+            self.keys.add(str(row[0]))
+
+    def _finish(self, paths: list[str] | None, scan: Scan, removed: Mapping[str, Known], *, whole: bool) -> None:
+        """Inside the last transaction: what is gone, what the scan met, what follows for the folder as a whole."""
+        for row in removed.values():
+            self._note_key(row.id)
+            self.s.writer.drop(row.id)
+            self._problems(row.path, "file", [])
+        self._scan_problems(paths, [*scan.problems, *self.unreadable])
+        self.s.writer.resolve(self.folder_id, None if whole else self.keys)
+        self._note_folder(removed, whole=whole)
+
+    def _scan_problems(self, paths: list[str] | None, problems: list[Problem]) -> None:
+        if paths is None:
+            self._problems(None, "scan", problems)
+            self.s.db.execute(
+                "DELETE FROM memory_problem WHERE folder_id = ?1 AND origin = 'file' AND path NOT IN"
+                " (SELECT path FROM memory_entry WHERE folder_id = ?1)",
+                (self.folder_id,),
+            )
+            return
+        by_path: dict[str, list[Problem]] = {printable(path): [] for path in paths}
+        for problem in problems:
+            by_path.setdefault(problem.path, []).append(problem)
+        for path, found in by_path.items():
+            self._problems(path, "scan", found)
+
+    def _problems(self, path: str | None, origin: str, problems: Iterable[Problem]) -> None:
+        self.s.writer.put_problems(self.folder_id, path, origin, problems)
+
+    def _note_folder(self, removed: Mapping[str, Known], *, whole: bool) -> None:
+        device, inode = files.folder_identity(self.root) or (None, None)
+        now = _now()
+        moved = bool(self.added or self.moved or self.changed or removed)
+        self.s.db.execute(
+            "UPDATE scope_folder SET device = ?, inode = ?, state = 'ok', last_change = iif(?, ?, last_change)"
+            " WHERE id = ?",
+            (device, inode, moved, now, self.folder_id),
+        )
+        if whole and not self.unclear:
+            drift = len(self.added) + len(self.moved) + self.changed + len(removed)
+            self.s.db.execute(
+                "UPDATE scope_folder SET complete = 1, last_scan = ?, last_drift = ? WHERE id = ?",
+                (now, drift, self.folder_id),
+            )
+
+    def _outcome(self, removed: Mapping[str, Known], scan: Scan) -> Outcome:
+        self.s.ledger.follow(
+            self.scope.kind,
+            self.scope.ref,
+            moved=self.moved,
+            removed=[(row.path, row.sha256) for row in removed.values()],
+            added=self.added,
+            now=_now(),
+        )
+        counted = self.s.db.execute(
+            "SELECT count(*) FROM memory_problem WHERE folder_id = ?", (self.folder_id,)
+        ).fetchone()
+        return Outcome(
+            self.folder_id,
+            "ok",
+            len(self.added),
+            self.changed + len(self.moved),
+            len(removed),
+            int(counted[0]),
+            frozenset(self.unclear),
+            self.touched,
+        )
+
+
+def _now() -> str:
+    return rfc3339(time.time_ns())
