@@ -1,0 +1,21 @@
+"""Bytes of one file in, a Document or a Memory out; and bytes with single lines edited."""
+
+from __future__ import annotations
+
+from mdmem.document.dates import normalise_date
+from mdmem.document.edits import compose, remove_fields, set_fields
+from mdmem.document.memories import memory_of
+from mdmem.document.reading import parse
+from mdmem.document.shape import Document
+from mdmem.document.slugs import slug
+
+__all__ = [
+    "Document",
+    "compose",
+    "memory_of",
+    "normalise_date",
+    "parse",
+    "remove_fields",
+    "set_fields",
+    "slug",
+]

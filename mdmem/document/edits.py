@@ -1,0 +1,179 @@
+"""Bytes of a file and changed fields in, the same bytes with only the lines concerned changed out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from mdmem.document.decode import Decoded, decode, encode
+from mdmem.document.quoting import flow_list, key_text, scalar
+from mdmem.document.reading import parse, read_front
+from mdmem.document.shape import Block, Document, Report, Span
+from mdmem.document.split import Parts, lines_of, plain_newlines, split
+from mdmem.errors import RefusedError
+
+_NEWLINE = re.compile(r"\r\n?|\n")
+_DASH = re.compile(r"( *)- ")
+_COMMENT = re.compile(r"[ \t]+#.*")
+# Problems that make editing a guess, and what to do about each.
+_REFUSED = {
+    "binary": "this is not text",
+    "not-utf8": "the file holds bytes that are not text; save it as UTF-8 first",
+    "conflict-markers": "the file holds git's conflict markers; choose one version first",
+    "front-not-closed": "the file opens with '---' and no block follows",
+    "front-not-yaml": "the file opens with '---' and no block follows",
+    "second-block": "the file has two frontmatter blocks; make one of them first",
+}
+_Field = str | list[str]
+
+
+class _Sheet(NamedTuple):
+    """A file laid open: its parts, its block, and the front's lines with their ends."""
+
+    decoded: Decoded
+    doc: Document
+    parts: Parts
+    block: Block
+    lines: list[str]
+    newline: str
+
+
+def set_fields(data: bytes, changes: Mapping[str, str | list[str]]) -> bytes:
+    """Change or add top-level keys; a file without a block gets one. No other line changes.
+
+    A key keeps its place and the comment behind a one-line value; new keys go to the end of the block. Raises
+    RefusedError where the block can't be read, or can't be changed line by line.
+    """
+    sheet = _lay_open(data)
+    wanted = {_whole(key): _whole_field(value) for key, value in changes.items()}
+    wanted = {key: value for key, value in wanted.items() if sheet.doc.fields.get(key) != value}
+    if not wanted:
+        return data
+    lines = list(sheet.lines)
+    added: list[str] = []
+    for key, value in wanted.items():
+        span = sheet.block.spans.get(key)
+        if span is None:
+            added.append(" " * _indent(sheet) + f"{key_text(key)}: {_render(key, value)}{sheet.newline}")
+        else:
+            lines[span.key_line] = _changed(sheet, span, key, value)
+            for row in range(span.key_line + 1, span.last_line + 1):
+                lines[row] = ""
+    return _checked(data, sheet, "".join([*lines, *added]), {**sheet.doc.fields, **wanted})
+
+
+def remove_fields(data: bytes, keys: Iterable[str]) -> bytes:
+    """Remove top-level keys with their lines; a block that holds nothing else then goes as well.
+
+    Keys that are not there are no error. Raises RefusedError as `set_fields` does.
+    """
+    sheet = _lay_open(data)
+    gone = {key for key in keys if key in sheet.block.spans}
+    if not gone:
+        return data
+    lines = list(sheet.lines)
+    for key in gone:
+        span = sheet.block.spans[key]
+        lines[span.key_line : span.last_line + 1] = [""] * (span.last_line + 1 - span.key_line)
+    left = {key: value for key, value in sheet.doc.fields.items() if key not in gone}
+    return _checked(data, sheet, "".join(lines), left)
+
+
+def compose(fields: Mapping[str, str | list[str]], body: str) -> bytes:
+    """A new file: a block of the fields and the body; LF, UTF-8, a line's end at the end.
+
+    `parse` gives the same fields and body back (but for that last line's end). Raises RefusedError for a key that no
+    block can hold, such as an empty one.
+    """
+    text = plain_newlines(_whole(body))
+    if text and not text.endswith("\n"):
+        text += "\n"
+    wanted = {_whole(key): _whole_field(value) for key, value in fields.items()}
+    front = "".join(f"{key_text(key)}: {_render(key, value)}\n" for key, value in wanted.items())
+    if not front and not text.startswith(("---", "\ufeff")):
+        return text.encode()
+    data = f"---\n{front}---\n{text}".encode()
+    found = parse(data, "")
+    if found.fields != wanted or found.body != text:
+        raise RefusedError("these fields can't be written as frontmatter", hint="use short keys of letters")
+    return data
+
+
+def _lay_open(data: bytes) -> _Sheet:
+    doc = parse(data, "")
+    for problem in doc.problems:
+        if problem.code in _REFUSED:
+            raise RefusedError(_REFUSED[problem.code], hint="edit the file by hand")
+    if doc.broken:
+        worst = doc.problems[-1]
+        raise RefusedError(f"the frontmatter can't be read: {worst.message}", hint=worst.hint)
+    decoded, report = decode(data, Report("")), Report("")
+    parts = split(decoded.text) if decoded else None
+    if decoded is None or parts is None:
+        raise RefusedError("the file can't be read as text", hint="edit the file by hand")
+    block = read_front(plain_newlines(parts.front), report) or Block({}, {}, {}, flow=False)
+    found = _NEWLINE.search(decoded.text)
+    return _Sheet(decoded, doc, parts, block, lines_of(parts.front), found[0] if found else "\n")
+
+
+def _indent(sheet: _Sheet) -> int:
+    """The column at which the block's keys stand; new ones must line up."""
+    return min((span.key_column for span in sheet.block.spans.values()), default=0)
+
+
+def _changed(sheet: _Sheet, span: Span, key: str, value: _Field) -> str:
+    """The line, or lines, that a key's span becomes."""
+    line = sheet.lines[span.key_line]
+    text = line.rstrip("\r\n")
+    ending = line[len(text) :] if span.last_line == span.key_line else sheet.newline
+    dash = _DASH.match(sheet.lines[span.start[0]]) if span.start[0] > span.key_line else None
+    colon = _colon(text, span, key)
+    if isinstance(value, list) and value and dash:
+        kept = text.rstrip() if text[colon:].lstrip().startswith("#") else text[:colon]
+        items = [f"{dash[1]}- {scalar(item)}{ending}" for item in value]
+        return kept + ending + "".join(items)
+    if span.start[0] == span.key_line == span.end[0]:
+        rest = _COMMENT.fullmatch(text[span.end[1] :])
+    else:
+        rest = _COMMENT.fullmatch(text[colon:])
+    return f"{text[:colon]} {_render(key, value)}{rest[0] if rest else ''}{ending}"
+
+
+def _colon(text: str, span: Span, key: str) -> int:
+    """Where the key's colon ends on its line; the key may be quoted, and a repaired one may have a wide colon."""
+    for written in (key, f'"{key}"', f"'{key}'", key_text(key)):
+        found = re.compile(re.escape(written) + r"[ \t]*[:：]").match(text, span.key_column)
+        if found:
+            return found.end()
+    raise RefusedError(f"'{key}' is written in a way that can't be edited line by line", hint="edit the file by hand")
+
+
+def _checked(data: bytes, sheet: _Sheet, front: str, expected: Mapping[str, object]) -> bytes:
+    """The edited bytes, read once more: an edit that would mean anything else than was asked is not made."""
+    newline, parts = sheet.newline, sheet.parts
+    opened, closed = parts.open or f"---{newline}", parts.close or f"---{newline}"
+    # Without its block a body that begins with a fence would become one.
+    if not front.strip() and parts.open and not parts.body.startswith("---"):
+        opened = front = closed = ""
+    edited = encode(sheet.decoded, opened + front + closed + parts.body)
+    found = parse(edited, "")
+    if found.fields != expected or found.body != parts.body or found.broken:
+        hint = "write the block as plain 'key: value' lines, or edit the file by hand"
+        raise RefusedError("this frontmatter can't be edited line by line", hint=hint)
+    return edited
+
+
+def _render(key: str, value: _Field) -> str:
+    return scalar(value, key=key) if isinstance(value, str) else flow_list(value)
+
+
+def _whole_field(value: str | Sequence[str]) -> _Field:
+    return _whole(value) if isinstance(value, str) else [_whole(item) for item in value]
+
+
+def _whole(text: str) -> str:
+    """Text with pairs of surrogates joined and halves replaced: no file can hold them."""
+    if text.isascii():
+        return text
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")

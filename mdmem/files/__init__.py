@@ -1,0 +1,34 @@
+"""Scope folders in; which files are there, their bytes, and what kind of place it is out. Writing: `files.write`."""
+
+from mdmem.files import git
+from mdmem.files.ignore import Rules, is_memory_name, load_rules, matters, skip_folder
+from mdmem.files.names import folded, from_printable, printable
+from mdmem.files.place import file_system, folder_identity, private_folder, real_folder
+from mdmem.files.problems import CODES, MAX_FILE_BYTES
+from mdmem.files.read import Read, read
+from mdmem.files.scan import WHOLE_SCAN_CODES, Found, Scan, look, scan
+
+__all__ = [
+    "CODES",
+    "MAX_FILE_BYTES",
+    "WHOLE_SCAN_CODES",
+    "Found",
+    "Read",
+    "Rules",
+    "Scan",
+    "file_system",
+    "folded",
+    "folder_identity",
+    "from_printable",
+    "git",
+    "is_memory_name",
+    "load_rules",
+    "look",
+    "matters",
+    "printable",
+    "private_folder",
+    "read",
+    "real_folder",
+    "scan",
+    "skip_folder",
+]
