@@ -131,7 +131,8 @@ CREATE TABLE memory_problem (
   code      TEXT NOT NULL,
   message   TEXT NOT NULL,
   hint      TEXT NOT NULL,
-  origin    TEXT NOT NULL               -- file: what is in it | scan: what the scan met | key:<key>: two files claim it
+  origin    TEXT NOT NULL               -- file: what is in it | scan: what a look met | whole: what only a
+                                        -- look at the whole folder meets | key:<key>: two files claim it
 ) STRICT;
 CREATE INDEX memory_problem_path ON memory_problem (folder_id, path);
 

@@ -89,6 +89,14 @@ class Vectors:
         if self.model is not None and not self.missing:
             self.db.execute("DELETE FROM memory_vec WHERE piece_id = ?", (piece_id,))
 
+    def canary(self) -> bytes | None:
+        """The model's vector of a fixed text, as it was when the table was made."""
+        row = self.db.execute("SELECT value FROM meta WHERE key = 'vec_canary'").fetchone()
+        return bytes(row[0]) if row else None
+
+    def set_canary(self, vector: bytes) -> None:
+        self.db.execute("INSERT OR REPLACE INTO meta VALUES ('vec_canary', ?)", (vector,))
+
     def put(self, vectors: Sequence[tuple[Piece, bytes]]) -> int:
         """Keep vectors of pieces whose text is still current; how many were. One transaction."""
         if self.missing or self.model is None:
@@ -143,6 +151,17 @@ class Vectors:
                 "UPDATE memory_piece SET state = 0 WHERE state = 1 AND id NOT IN (SELECT rowid FROM memory_vec_rowids)"
             )
         return len(strays) + int(lost[0] if lost else 0)
+
+    def forget(self) -> None:
+        """Let go of all vectors and of the cache: each is to be made anew."""
+        if self.missing:
+            return
+        with transaction(self.db):
+            self.db.execute("DROP TABLE IF EXISTS memory_vec")
+            self.db.execute("DELETE FROM embedding_cache")
+            self.db.execute("DELETE FROM meta WHERE key IN ('vec_model', 'vec_dimension', 'vec_canary')")
+            self.db.execute("UPDATE memory_piece SET state = 0, tries = 0, retry_ns = 0")
+        self.model, self.dimension = None, None
 
     def compact(self) -> bool:
         """Write the vectors anew when more than half of their slots are holes: vec0 never fills a hole again."""

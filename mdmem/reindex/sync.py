@@ -231,8 +231,11 @@ class _Pass:
         self._note_folder(removed, whole=whole)
 
     def _scan_problems(self, paths: list[str] | None, problems: list[Problem]) -> None:
+        whole = [p for p in problems if p.code in files.WHOLE_SCAN_CODES]
+        problems = [p for p in problems if p.code not in files.WHOLE_SCAN_CODES]
         if paths is None:
             self._problems(None, "scan", problems)
+            self._problems(None, "whole", whole)
             self.s.db.execute(
                 "DELETE FROM memory_problem WHERE folder_id = ?1 AND origin = 'file' AND path NOT IN"
                 " (SELECT path FROM memory_entry WHERE folder_id = ?1)",

@@ -1,0 +1,8 @@
+"""The parts, built from settings: what the daemon and the commands have in common."""
+
+from mdmem.app.answers import Answers
+from mdmem.app.app import App
+from mdmem.app.local import Local
+from mdmem.app.store import Counts, Store
+
+__all__ = ["Answers", "App", "Counts", "Local", "Store"]

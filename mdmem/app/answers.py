@@ -1,0 +1,333 @@
+"""Requests in, answers out: the same for the control socket and for a command that finds no daemon.
+
+A request is a JSON object with `op`; an answer is a JSON object with `ok`, and `error` when that is false.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+import logging
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+from mdmem import document, files
+from mdmem.app.app import App
+from mdmem.db import Connection
+from mdmem.errors import AmbiguousError, MdmemError, NotFoundError, Problem, UsageError
+from mdmem.index import read
+from mdmem.index.read import Entry
+from mdmem.memory import TYPE_ALIASES, TYPES
+from mdmem.outputs.json import absolute, hit_json, memory_json, raw_rel
+from mdmem.recall import MODES, Query, Recall, why_invalid
+from mdmem.recall.validity import moment
+from mdmem.scope import KINDS, Scope
+
+log = logging.getLogger(__name__)
+
+Request = dict[str, Any]
+MAX_LIMIT = 1_000
+
+
+class Backend(Protocol):
+    """What answers need of whoever holds the databases: the daemon, or the command at hand."""
+
+    app: App
+
+    def reader(self) -> contextlib.AbstractContextManager[Connection]: ...
+    def embed(self, text: str) -> bytes: ...
+    def has_embedder(self) -> bool: ...
+    def sync(self, folders: dict[str, list[str] | None] | None) -> dict[str, int]:
+        """Make the index equal to the folders; `folders`: absolute path -> hints (None: all of it); None: all folders."""
+    def reindex(self, *, vectors: bool) -> dict[str, int]: ...
+    def seen(self, entry: Entry) -> None: ...
+    def use(self, entry: Entry) -> dict[str, Any]: ...
+    def status(self) -> dict[str, Any]: ...
+    def reload(self) -> None: ...
+
+
+class Answers:
+    """Answers requests from a backend."""
+
+    def __init__(self, backend: Backend) -> None:
+        self.backend = backend
+        self.app = backend.app
+        self._ops: dict[str, Callable[[Request], dict[str, Any]]] = {
+            "search": self.search,
+            "list": self.list,
+            "show": self.show,
+            "find": self.find,
+            "sync": self.sync,
+            "reindex": self.reindex,
+            "status": self.status,
+            "reload": self.reload,
+            "explain": self.explain,
+        }
+
+    def answer(self, request: Request) -> dict[str, Any]:
+        """The answer to one request. Errors become answers; a fault of ours is logged and said to be one."""
+        op = self._ops.get(str(request.get("op")))
+        try:
+            if op is None:
+                raise UsageError(f"{request.get('op')!r} is not an operation", hint=", ".join(self._ops))
+            return {"ok": True, **op(request)}
+        except MdmemError as error:
+            return {"ok": False, "error": error_json(error)}
+        except Exception as error:
+            log.exception("request failed", extra={"op": str(request.get("op"))})
+            what = f"a fault of ours ({type(error).__name__}); the log has the details"
+            return {"ok": False, "error": {"what": what, "where": None, "hint": None, "exit_code": 70}}
+
+    # --- finding --------------------------------------------------------------
+
+    def search(self, request: Request) -> dict[str, Any]:
+        """Hits for `query`, best first."""
+        text = _text(request, "query") or ""
+        mode = _choice(request, "mode", MODES) or "hybrid"
+        scopes = self._scopes(request)
+        with self.backend.reader() as db:
+            ids = _folder_ids(db, scopes)
+            recall = Recall(
+                db,
+                embed=self.backend.embed if self.backend.has_embedder() else None,
+                decay=self.app.settings.recall.time_decay_lambda,
+                freshen=self._freshen,
+            )
+            answer = recall.find(self._query(request, text, mode, ids), _now())
+        degraded = [*answer.degraded, *self._missing(request)]
+        return {"hits": [hit_json(hit, answer.mode, degraded) for hit in answer.hits], "degraded": degraded}
+
+    def _query(self, request: Request, text: str, mode: str, ids: tuple[int, ...]) -> Query:
+        return Query(
+            text,
+            ids,
+            mode=mode,
+            types=frozenset(_type(name) for name in _list(request, "type")),
+            domain=_text(request, "domain"),
+            limit=_limit(request),
+            include_invalid=bool(request.get("include_invalid")),
+            as_of=_as_of(request),
+        )
+
+    def _missing(self, request: Request) -> list[str]:
+        """What the caller might expect to be asked, and was not."""
+        folder = self.app.untrusted_at(_text(request, "cwd"))
+        return [f"{folder} is not trusted, and was not searched: mdmem trust {Path(folder).parent}"] if folder else []
+
+    def _freshen(self, entries: Sequence[Entry]) -> bool:
+        """Look at the files behind these rows; sync those that moved. True when any did."""
+        moved: dict[str, list[str] | None] = {}
+        for entry in entries:
+            if not is_fresh(entry):
+                hints = moved.setdefault(entry.folder, [])
+                assert hints is not None  # noqa: S101  # only lists are put in here
+                hints.append(raw_rel(entry))
+        if moved:
+            self.backend.sync(moved)
+        return bool(moved)
+
+    def list(self, request: Request) -> dict[str, Any]:
+        """All memories of the caller's scopes, filtered, by scope and path."""
+        types = frozenset(_type(name) for name in _list(request, "type"))
+        status, domain = _text(request, "status"), _text(request, "domain")
+        with self.backend.reader() as db:
+            entries = read.list_entries(db, _folder_ids(db, self._scopes(request)))
+        now = _now()
+        found = [
+            memory_json(entry) | {"invalid": why_invalid(entry, now)}
+            for entry in entries
+            if entry.folder_state == "ok"
+            and (not types or entry.type in types)
+            and (not status or (entry.status or "active") == status)
+            and (not domain or (entry.domain or "").casefold() == domain.casefold())
+            and (request.get("include_invalid") or status or why_invalid(entry, now) is None)
+        ]
+        return {"memories": found, "degraded": self._missing(request)}
+
+    def find(self, request: Request) -> dict[str, Any]:
+        """The one memory that `key` means: its listing, scope folder and relative path. Errors as in `resolve`."""
+        with self.backend.reader() as db:
+            entry = self._resolve(db, request)
+        return {"memory": memory_json(entry), "folder": entry.folder, "rel": raw_rel(entry)}
+
+    def show(self, request: Request) -> dict[str, Any]:
+        """One memory with its text, read from its file; counts as a use."""
+        with self.backend.reader() as db:
+            entry = self._resolve(db, request)
+        found = files.read(Path(entry.folder), raw_rel(entry))
+        if found is None or isinstance(found, Problem):
+            why = found.message if found else "its file is gone"
+            raise NotFoundError(f"{entry.key}: {why}", where=absolute(entry), hint="see: mdmem status")
+        parsed = document.parse(found.data, entry.path)
+        self.backend.seen(entry)
+        invalid = why_invalid(entry, _now())
+        return {
+            "memory": memory_json(entry)
+            | entry.more
+            | self.backend.use(entry)
+            | {"body": parsed.body, "warning": f"no longer valid: {invalid}" if invalid else None},
+            "text": found.data.decode("utf-8", "replace"),
+        }
+
+    def _resolve(self, db: Connection, request: Request) -> Entry:
+        """The memory that a KEY means: its key, its path, or enough of either to be unique."""
+        text = _text(request, "key") or ""
+        ids = _folder_ids(db, self._scopes(request))
+        if not text.strip():
+            raise UsageError("which memory?", hint="give its key, its path, or enough of either")
+        found = read.by_keys(db, ids, [text, text.removesuffix(".md")])
+        found = found or self._by_path(db, ids, text, _text(request, "cwd"))
+        found = found or read.like_key(db, ids, text)
+        if not found:
+            raise NotFoundError(f"no memory {text!r} in your scopes", hint="see: mdmem list")
+        valid = [e for e in found if why_invalid(e, _now()) is None]
+        narrowed = valid if len(valid) == 1 else found
+        if len(narrowed) > 1:
+            raise AmbiguousError(
+                f"{text!r} fits {len(narrowed)} memories",
+                choices=[f"{e.key}  ({absolute(e)})" for e in narrowed[:10]],
+                hint="give more of the key, the path, or --scope",
+            )
+        return narrowed[0]
+
+    def _by_path(self, db: Connection, ids: tuple[int, ...], text: str, cwd: str | None) -> list[Entry]:
+        path = files.printable(str(Path(cwd or "/", text)))
+        found = []
+        for folder in read.folders(db):
+            if folder.id in ids:
+                rel = path.removeprefix(f"{folder.path}/") if path.startswith(f"{folder.path}/") else text
+                entry = read.by_path(db, folder.id, rel)
+                found += [entry] if entry else []
+        return found
+
+    def explain(self, request: Request) -> dict[str, Any]:
+        """How a query is understood, and every candidate with its reasons: the window `debug query`."""
+        from mdmem.index import match_expression, query_terms
+
+        text = _text(request, "query") or ""
+        return {
+            "terms": query_terms(text),
+            "expression": match_expression(text),
+            **self.search(request | {"limit": request.get("limit", 50), "include_invalid": True}),
+        }
+
+    # --- keeping --------------------------------------------------------------
+
+    def sync(self, request: Request) -> dict[str, Any]:
+        """Returns when the index has everything that was on disk when asked."""
+        folders = request.get("folders")
+        return self.backend.sync(folders if isinstance(folders, dict) else None)
+
+    def reindex(self, request: Request) -> dict[str, Any]:
+        return self.backend.reindex(vectors=bool(request.get("vectors")))
+
+    def status(self, request: Request) -> dict[str, Any]:
+        status = self.backend.status()
+        here = self.app.untrusted_at(_text(request, "cwd"))
+        if here and here not in [u["path"] for u in status["untrusted"]]:
+            status["untrusted"].append({"path": here, "reason": "not trusted here"})
+        return {"status": status}
+
+    def reload(self, request: Request) -> dict[str, Any]:
+        self.backend.reload()
+        return {}
+
+    def _scopes(self, request: Request) -> list[Scope]:
+        """The caller's scopes, narrowed to the kinds it asks for."""
+        scopes = self.app.caller(_text(request, "cwd"), _text(request, "agent"))
+        kinds = _list(request, "scope")
+        for kind in kinds:
+            if kind not in KINDS:
+                raise _unknown("scope", kind, KINDS)
+        return [s for s in scopes if not kinds or s.kind in kinds]
+
+
+def is_fresh(entry: Entry) -> bool:
+    """Whether a row's file is still as it was read: size, times and inode."""
+    import os
+
+    try:
+        stat = os.lstat(os.path.join(files.from_printable(entry.folder), raw_rel(entry)))
+    except OSError:
+        return False
+    return (stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_ino) == (
+        entry.size,
+        entry.mtime_ns,
+        entry.ctime_ns,
+        entry.inode,
+    )
+
+
+def error_json(error: MdmemError) -> dict[str, Any]:
+    """An error as it crosses the socket."""
+    return {
+        "what": error.what,
+        "where": error.where,
+        "hint": error.hint,
+        "exit_code": error.exit_code,
+        "choices": getattr(error, "choices", None),
+    }
+
+
+def _folder_ids(db: Connection, scopes: Sequence[Scope]) -> tuple[int, ...]:
+    wanted = {files.printable(scope.folder) for scope in scopes}
+    return tuple(f.id for f in read.folders(db) if f.path in wanted and f.state == "ok")
+
+
+def _now() -> datetime.datetime:
+    return datetime.datetime.now(datetime.UTC)
+
+
+def _text(request: Request, name: str) -> str | None:
+    value = request.get(name)
+    if value is None or isinstance(value, str):
+        return value
+    raise UsageError(f"{name} is {value!r}, not text")
+
+
+def _list(request: Request, name: str) -> list[str]:
+    value = request.get(name) or []
+    values = [value] if isinstance(value, str) else value
+    if not isinstance(values, list) or not all(isinstance(v, str) for v in values):
+        raise UsageError(f"{name} is {value!r}, not a list of names")
+    return values
+
+
+def _choice(request: Request, name: str, choices: Sequence[str]) -> str | None:
+    value = _text(request, name)
+    if value is not None and value not in choices:
+        raise _unknown(name, value, choices)
+    return value
+
+
+def _type(name: str) -> str:
+    known = TYPE_ALIASES.get(name, name)
+    if known not in TYPES:
+        raise _unknown("type", name, [*TYPES, *TYPE_ALIASES])
+    return known
+
+
+def _unknown(what: str, value: str, choices: Sequence[str]) -> UsageError:
+    import difflib
+
+    near = difflib.get_close_matches(value, choices, n=1, cutoff=0.5)
+    hint = f"did you mean {near[0]!r}?" if near else f"one of: {', '.join(choices)}"
+    return UsageError(f"there is no {what} {value!r}", hint=hint)
+
+
+def _limit(request: Request) -> int:
+    limit = request.get("limit", 10)
+    if not isinstance(limit, int) or isinstance(limit, bool) or limit < 1:
+        raise UsageError(f"limit is {limit!r}, not a number from 1 to {MAX_LIMIT}")
+    return min(limit, MAX_LIMIT)
+
+
+def _as_of(request: Request) -> datetime.datetime | None:
+    text = _text(request, "as_of")
+    if text is None:
+        return None
+    day = document.normalise_date(text)
+    if day is None:
+        raise UsageError(f"{text!r} is not a date", hint="write it as 2026-11-29")
+    return moment(day, whole_day=True)

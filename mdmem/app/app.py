@@ -1,0 +1,251 @@
+"""Paths and settings in; the scopes, the embedder and who may see what out. Opens no database."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+from functools import cached_property
+from pathlib import Path
+from typing import NamedTuple
+
+from mdmem import files
+from mdmem.config import Paths, find_paths
+from mdmem.errors import ConfigError, NotFoundError, UntrustedError, UsageError
+from mdmem.files import git
+from mdmem.models import Embedder, make_embedder
+from mdmem.models import EmbedderSettings as ModelSettings
+from mdmem.scope import PROJECT_FOLDER, Project, Projects, Scope, check_ref, project_root
+
+
+class Roster(NamedTuple):
+    """Every scope folder to be indexed, and the project folders that are not: (path, why)."""
+
+    scopes: list[Scope]
+    untrusted: list[tuple[str, str]]
+
+
+class App:
+    """One person's mdmem on this machine."""
+
+    def __init__(self, paths: Paths | None = None) -> None:
+        self.paths = paths or find_paths()
+        self.projects = Projects(self.paths.scopes_file)
+
+    @cached_property
+    def settings(self):  # type: ignore[no-untyped-def]  # noqa: ANN201
+        from mdmem.config import settings
+
+        return settings.load(self.paths.config_file)
+
+    # --- scopes -----------------------------------------------------------
+
+    @property
+    def user_scope(self) -> Scope:
+        return Scope("user", None, _folder(self.settings.scopes.user, self.paths.user))
+
+    @property
+    def agents_folder(self) -> str:
+        return _folder(self.settings.scopes.agents, self.paths.agents)
+
+    def agent_scope(self, agent: str) -> Scope:
+        """The scope of an agent, whether its folder is there yet or not. Raises UsageError for an unsafe id."""
+        return Scope("agent", check_ref(agent), f"{self.agents_folder}/{agent}")
+
+    def roster(self) -> Roster:
+        """All scope folders, as the files say now. Raises ConfigError when scopes.toml or the config is broken."""
+        scopes = [self.user_scope, *self._agent_scopes(), *self._mounts()]
+        untrusted: list[tuple[str, str]] = []
+        for project in self.projects.all():
+            why = self._why_untrusted(project)
+            if why:
+                untrusted.append((f"{project.root}/{PROJECT_FOLDER}", why))
+            else:
+                scopes += _checkouts(project)
+        return Roster(list({scope.folder: scope for scope in scopes}.values()), untrusted)
+
+    def _agent_scopes(self) -> list[Scope]:
+        try:
+            names = sorted(e.name for e in os.scandir(self.agents_folder) if e.is_dir(follow_symlinks=False))
+        except OSError:
+            return []
+        return [self.agent_scope(name) for name in names if _is_ref(name)]
+
+    def _mounts(self) -> list[Scope]:
+        mounts = self.settings.scopes.mounts
+        return [Scope(m.scope, m.ref or None, os.path.realpath(os.path.expanduser(m.path)), True) for m in mounts]
+
+    def _why_untrusted(self, project: Project) -> str | None:
+        if not project.trusted:
+            return "not trusted here"
+        folder = f"{project.root}/{PROJECT_FOLDER}"
+        if os.path.islink(folder):
+            return "the folder is a link"
+        if not project.repository and not project.inode:
+            return None
+        inode = _git_inode(project.root)
+        if inode is None or inode == project.inode:
+            return None  # away for now, or the same repository as when it was trusted
+        repository = git.repository(Path(project.root))
+        if repository and project.repository and git.first_commit(repository) == project.repository:
+            return None
+        return "another repository lies here than the one that was trusted"
+
+    def caller(self, cwd: str | None, agent: str | None = None) -> list[Scope]:
+        """The scopes a caller may see: user, the trusted project around its working directory, its own agent scope."""
+        roster = self.roster()
+        scopes = [s for s in roster.scopes if s.kind == "user"]
+        project = self.project_of(cwd, roster)
+        if project is not None:
+            scopes.append(project)
+        if agent:
+            check_ref(agent)
+            scopes += [s for s in roster.scopes if s.kind == "agent" and s.ref == agent]
+        return scopes
+
+    def project_of(self, cwd: str | None, roster: Roster | None = None) -> Scope | None:
+        """The trusted project scope that a working directory lies in; None outside one."""
+        root = project_root(cwd) if cwd else None
+        folder = f"{root}/{PROJECT_FOLDER}"
+        scopes = (roster or self.roster()).scopes
+        return next((s for s in scopes if s.kind == "project" and s.folder == folder), None)
+
+    def untrusted_at(self, cwd: str | None) -> str | None:
+        """The scope folder around a working directory that is there but not trusted; None when all is well."""
+        root = project_root(cwd) if cwd else None
+        folder = f"{root}/{PROJECT_FOLDER}"
+        if root is None or not os.path.isdir(folder) or self.project_of(cwd) is not None:
+            return None
+        return folder
+
+    def target(self, kind: str | None, cwd: str | None, agent: str | None) -> Scope:
+        """The scope that a new memory goes to: as asked, else the project around `cwd`, else the user's."""
+        if kind == "agent" or (kind is None and agent):
+            if not agent:
+                raise UsageError("which agent?", hint="name it with --agent ID")
+            return self.agent_scope(agent)
+        if kind == "user":
+            return self.user_scope
+        project = self.project_of(cwd)
+        if project is not None:
+            return project
+        if kind == "project":
+            raise self._no_project(cwd)
+        return self.user_scope
+
+    def _no_project(self, cwd: str | None) -> Exception:
+        untrusted = self.untrusted_at(cwd)
+        if untrusted:
+            root = os.path.dirname(untrusted)
+            return UntrustedError(
+                "the project's memories are not trusted here",
+                where=untrusted,
+                hint=f"look at them, then: mdmem trust {shlex.quote(root)}",
+            )
+        return NotFoundError("no project here", where=cwd, hint="make one with: mdmem init")
+
+    # --- trust ------------------------------------------------------------
+
+    def trust(self, root: str) -> tuple[Scope, bool]:
+        """Know and trust a project at a place; its scope, and whether it is new here."""
+        repository = git.repository(Path(root))
+        commit = git.first_commit(repository) if repository else None
+        project, new = self.projects.put(
+            root, trusted=True, repository=commit or "", inode=_git_inode(root) or 0
+        )
+        return Scope("project", project.ref, f"{root}/{PROJECT_FOLDER}"), new
+
+    def untrust(self, root: str) -> Scope:
+        """Trust a project no longer; its memories leave the index. Raises NotFoundError when it isn't known."""
+        known = self.projects.find(root)
+        if known is None:
+            raise NotFoundError("this project is not known here", where=root, hint="see: mdmem status")
+        self.projects.put(root, trusted=False, repository=known.repository, inode=known.inode)
+        return Scope("project", known.ref, f"{root}/{PROJECT_FOLDER}")
+
+    # --- parts ------------------------------------------------------------
+
+    def embedder(self) -> Embedder | None:
+        """The embedder that the config names; None where there is none. Loads no weights yet."""
+        return make_embedder(self.model_settings())
+
+    def model_settings(self) -> ModelSettings:
+        s = self.settings.embedder
+        key = _api_key(s.api_key_env, s.api_key_command) if s.model == "openai" else None
+        return ModelSettings(
+            model=s.model,
+            url=s.url,
+            name=s.name,
+            api_key=key,
+            timeout_s=s.timeout_s,
+            query_prefix=s.query_prefix,
+            passage_prefix=s.passage_prefix,
+            batch=s.batch,
+            dimensions=s.dimensions,
+        )
+
+    def check_layout(self, roster: Roster) -> None:
+        """Nothing of our own may lie in a scope folder: it would be committed, and wake the watch for ever."""
+        for own in (self.paths.state, self.paths.runtime):
+            real = os.path.realpath(own)
+            for scope in roster.scopes:
+                if real == scope.folder or real.startswith(f"{scope.folder}/"):
+                    raise ConfigError(
+                        f"{own} lies inside the scope folder {scope.folder}",
+                        where=self.paths.config_file,
+                        hint="choose another folder for one of them",
+                    )
+
+    def prepare_folders(self) -> None:
+        """The private folders that every run needs."""
+        for folder in (self.paths.data, self.paths.state, self.paths.runtime, os.path.dirname(self.paths.socket)):
+            files.private_folder(Path(folder))
+        files.private_folder(Path(self.user_scope.folder))
+
+
+def _folder(chosen: str | None, usual: str) -> str:
+    return os.path.realpath(os.path.expanduser(chosen)) if chosen else os.path.realpath(usual)
+
+
+def _is_ref(name: str) -> bool:
+    try:
+        check_ref(name)
+    except UsageError:
+        return False
+    return True
+
+
+def _git_inode(root: str) -> int | None:
+    try:
+        return os.stat(f"{root}/.git").st_ino
+    except OSError:
+        return None
+
+
+def _checkouts(project: Project) -> list[Scope]:
+    """The project's own folder and those of the linked worktrees of its repository."""
+    scopes = [Scope("project", project.ref, f"{project.root}/{PROJECT_FOLDER}")]
+    repository = git.repository(Path(project.root))
+    if repository is not None:
+        for top in git.worktrees(repository.common_dir):
+            folder = f"{os.path.realpath(top)}/{PROJECT_FOLDER}"
+            if os.path.isdir(folder) and not os.path.islink(folder):
+                scopes.append(Scope("project", project.ref, folder))
+    return scopes
+
+
+def _api_key(variable: str | None, command: str | None) -> str | None:
+    from mdmem.config.paths import secret
+
+    if variable:
+        key = secret(variable)
+        if key is None:
+            raise ConfigError(f"the variable {variable} is not set", hint="embedder.api_key_env names it")
+        return key
+    if not command:
+        return None
+    try:
+        done = subprocess.run(shlex.split(command), capture_output=True, text=True, timeout=30, check=True)
+    except (OSError, ValueError, subprocess.SubprocessError) as error:
+        raise ConfigError("embedder.api_key_command failed", hint="run it by hand to see why") from error
+    return done.stdout.strip() or None

@@ -1,0 +1,150 @@
+"""What answers requests when no daemon runs: the command at hand opens the databases itself.
+
+It takes the writer's lock if it is free, and then syncs first; otherwise it reads what is there.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+import logging
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from mdmem import files
+from mdmem.app.app import App
+from mdmem.app.state import status_of
+from mdmem.app.store import Counts, Store
+from mdmem.db import INDEX, Connection, WriterLock, load_vectors, open_reader
+from mdmem.errors import LockError, SilentError
+from mdmem.index.read import Entry
+from mdmem.models import Embedder
+from mdmem.reindex.dates import find_dates
+from mdmem.scope import Scope
+
+log = logging.getLogger(__name__)
+
+
+class Local:
+    """The backend of one command."""
+
+    def __init__(self, app: App, *, wait_s: float = 5.0) -> None:
+        self.app = app
+        app.prepare_folders()
+        self.lock = WriterLock(app.paths.lock)
+        self.store: Store | None = None
+        self._embedder: Embedder | None = None
+        try:
+            self.lock.take("a command", wait_s=wait_s)
+        except LockError:
+            log.info("index is being written by another; reading it as it is")
+        else:
+            self.store = Store(app)
+
+    def close(self) -> None:
+        if self.store is not None:
+            self.store.close()
+        if self._embedder is not None:
+            self._embedder.close()
+        self.lock.release()
+
+    def __enter__(self) -> Local:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # --- Backend ----------------------------------------------------------------
+
+    @contextlib.contextmanager
+    def reader(self) -> Iterator[Connection]:
+        db = open_reader(INDEX, self.app.paths.index)
+        try:
+            load_vectors(db)
+            yield db
+        finally:
+            db.close()
+
+    def has_embedder(self) -> bool:
+        return self._get_embedder() is not None
+
+    def embed(self, text: str) -> bytes:
+        embedder = self._get_embedder()
+        if embedder is None:
+            raise SilentError("no embedder is set")
+        return embedder.query(text)
+
+    def _get_embedder(self) -> Embedder | None:
+        if self._embedder is None:
+            self._embedder = self.app.embedder()
+        return self._embedder
+
+    def sync(self, folders: dict[str, list[str] | None] | None) -> dict[str, int]:
+        store = self._writing()
+        return sync_all(store, folders)._asdict()
+
+    def reindex(self, *, vectors: bool) -> dict[str, int]:
+        store = self._writing()
+        if vectors:
+            store.syncer.vectors.forget()
+        store.rebuild("asked for")
+        return sync_all(store, None)._asdict()
+
+    def seen(self, entry: Entry) -> None:
+        if self.store is not None:
+            now = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+            self.store.ledger.seen(entry.scope, entry.scope_ref, entry.path, now)
+
+    def use(self, entry: Entry) -> dict[str, Any]:
+        if self.store is None:
+            return {}
+        return self.store.ledger.use(entry.scope, entry.scope_ref, entry.path)._asdict()
+
+    def status(self) -> dict[str, Any]:
+        with self.reader() as db:
+            return status_of(self.app, db, daemon=None)
+
+    def reload(self) -> None:
+        """Nothing is held that could be stale."""
+
+    def _writing(self) -> Store:
+        if self.store is None:
+            raise LockError(
+                "another mdmem is writing the index", where=self.app.paths.lock, hint="try again in a moment"
+            )
+        return self.store
+
+
+def sync_all(
+    store: Store,
+    folders: dict[str, list[str] | None] | None,
+    should_stop: Callable[[], bool] = lambda: False,
+) -> Counts:
+    """Sync folders (all scopes when None) with the second look and git's dates, then write their manifests."""
+    started = time.monotonic_ns()
+    roster = store.app.roster()
+    counts = Counts()
+    touched: list[Scope] = []
+    if folders is None:
+        store.drop_strangers(roster.scopes)
+    for scope in roster.scopes:
+        if folders is not None and scope.folder not in folders:
+            continue
+        outcome = store.sync(scope, None if folders is None else folders[scope.folder], should_stop=should_stop)
+        outcome = store.settle(scope, outcome, should_stop)
+        counts = counts.plus(outcome)
+        touched.append(scope)
+        refresh_dates(store, scope)
+    for scope in touched:
+        store.update_manifest(scope)
+    return counts._replace(ms=(time.monotonic_ns() - started) // 1_000_000)
+
+
+def refresh_dates(store: Store, scope: Scope) -> None:
+    """Ask git for the dates of a project's memories, and write them."""
+    if scope.kind == "project" and files.folder_identity(Path(scope.folder)) is not None:
+        found = find_dates(scope.folder)
+        if found is not None:
+            store.apply_dates(scope, found)

@@ -1,0 +1,216 @@
+"""The writing side: one open index and ledger, kept whole, and every way to bring them up to date.
+
+One thread at a time; whoever makes one holds the writer's lock.
+"""
+
+from __future__ import annotations
+
+import datetime
+import hashlib
+import json
+import logging
+import time
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+from mdmem.app.app import App
+from mdmem.db import DAMAGE, INDEX, file_identity, open_writer, quick_check, set_aside, transaction
+from mdmem.errors import Problem
+from mdmem.files import printable
+from mdmem.index import read
+from mdmem.ledger import Ledger
+from mdmem.models import same_weights
+from mdmem.outputs import manifest
+from mdmem.reindex.dates import Dates, apply_dates, busy_reason
+from mdmem.reindex.sync import Outcome, Syncer
+from mdmem.scope import Scope
+
+log = logging.getLogger(__name__)
+
+SECOND_LOOK_S = 0.4  # editors truncate, pause, then write
+
+
+class Counts(NamedTuple):
+    """What a sync did, summed over folders. `ms`: how long it took."""
+
+    added: int = 0
+    changed: int = 0
+    removed: int = 0
+    problems: int = 0
+    ms: int = 0
+
+    def plus(self, outcome: Outcome) -> Counts:
+        return self._replace(
+            added=self.added + outcome.added,
+            changed=self.changed + outcome.changed,
+            removed=self.removed + outcome.removed,
+            problems=self.problems + outcome.problems,
+        )
+
+
+class Store:
+    """The open index and ledger of an app."""
+
+    def __init__(self, app: App) -> None:
+        self.app = app
+        self.ledger = Ledger(app.paths.ledger)
+        self.notice: str | None = None  # what a person should know of the last rebuild
+        self._open()
+
+    def _open(self) -> None:
+        path = self.app.paths.index
+        aliases = self.app.settings.recall.aliases
+        self.db = open_writer(INDEX, path)
+        stamp = hashlib.sha256(json.dumps(aliases, sort_keys=True).encode()).hexdigest()
+        row = self.db.execute("SELECT value FROM meta WHERE key = 'aliases'").fetchone()
+        if row and row[0] != stamp:
+            self.db.close()
+            set_aside(path, "other-aliases")
+            self.db = open_writer(INDEX, path)
+        self.db.execute("INSERT OR REPLACE INTO meta VALUES ('aliases', ?)", (stamp,))
+        self.identity = file_identity(path)
+        self.syncer = Syncer(self.db, self.ledger, aliases=aliases)
+        self.syncer.vectors.heal()
+        self.syncer.vectors.compact()
+
+    def close(self) -> None:
+        self.db.close()
+        self.ledger.close()
+
+    # --- keeping it whole ---------------------------------------------------
+
+    def is_replaced(self) -> bool:
+        """Whether the index file was deleted or replaced while we hold it open."""
+        return file_identity(self.app.paths.index) != self.identity
+
+    def is_sound(self) -> bool:
+        return not self.is_replaced() and quick_check(self.db)
+
+    def use_model(self, model: str, canary: bytes) -> None:
+        """Vectors are made by this model from now on. `canary`: its vector of a fixed text: under the same name,
+        another one means other weights, and every vector is made anew."""
+        vectors = self.syncer.vectors
+        known = vectors.canary() if vectors.model == model else None
+        if known is not None and not same_weights(known, canary):
+            vectors.forget()
+        vectors.use(model, len(canary))
+        vectors.set_canary(canary)
+
+    def rebuild(self, why: str) -> None:
+        """Start the index anew, keeping the embedding cache where it can still be read."""
+        log.warning("index set aside", extra={"reason": why})
+        cache = self._rescue_cache()
+        self.db.close()
+        if not self.is_replaced():
+            set_aside(self.app.paths.index, "old")
+        self._open()
+        if cache:
+            with transaction(self.db):
+                self.db.executemany("INSERT OR IGNORE INTO embedding_cache VALUES (?, ?, ?, ?)", cache)
+        self.notice = f"the index was made anew: {why}"
+
+    def _rescue_cache(self) -> list[tuple[object, ...]]:
+        try:
+            return [tuple(row) for row in self.db.execute("SELECT * FROM embedding_cache")]
+        except DAMAGE:
+            return []
+
+    # --- bringing it up to date ---------------------------------------------
+
+    def sync(
+        self,
+        scope: Scope,
+        hints: Iterable[str] | None = None,
+        *,
+        second_look: bool = False,
+        should_stop: Callable[[], bool] | None = None,
+    ) -> Outcome:
+        """One folder; see `reindex.sync`. Damage met on the way leads to a rebuild, and another try."""
+        try:
+            return self.syncer.sync(scope, hints, second_look=second_look, should_stop=should_stop)
+        except DAMAGE:
+            self.rebuild("it was damaged")
+            return self.syncer.sync(scope, None, second_look=second_look, should_stop=should_stop)
+
+    def settle(self, scope: Scope, outcome: Outcome, should_stop: Callable[[], bool]) -> Outcome:
+        """The second look, for callers that wait for it: what is unclear is looked at until it is clear."""
+        while outcome.unclear is None or outcome.unclear:
+            if should_stop():
+                return outcome
+            time.sleep(SECOND_LOOK_S)
+            again = self.sync(scope, outcome.unclear, second_look=True, should_stop=should_stop)
+            outcome = again._replace(
+                added=outcome.added + again.added,
+                changed=outcome.changed + again.changed,
+                removed=outcome.removed + again.removed,
+            )
+        return outcome
+
+    def drop_strangers(self, scopes: Iterable[Scope]) -> int:
+        """Take folders out that are no scope any more (untrusted, unmounted by the config); how many memories."""
+        keep = {printable(scope.folder) for scope in scopes}
+        gone = [f.id for f in read.folders(self.db) if f.path not in keep]
+        if not gone:
+            return 0
+        with transaction(self.db):
+            return sum(self.syncer.writer.drop_folder(folder_id) for folder_id in gone)
+
+    def update_manifest(self, scope: Scope) -> str | None:
+        """Write a folder's MEMORY.md if its bytes would change. Returns why it has to wait, or None."""
+        folder = read.find_folder(self.db, printable(scope.folder))
+        if scope.mount or folder is None or folder.state != "ok" or not folder.complete:
+            return None
+        if scope.kind == "project":
+            busy = busy_reason(scope.folder)
+            if busy:
+                return busy
+
+        def listing(type_name: str) -> list[manifest.Line]:
+            rows = read.manifest_entries(self.db, folder.id, type_name)
+            return [manifest.Line(_rel(path, raw), name, text) for path, raw, name, text in rows]
+
+        _, problem = manifest.update(scope, read.manifest_counts(self.db, folder.id), listing)
+        self._manifest_problem(folder.id, problem)
+        return None
+
+    def _manifest_problem(self, folder_id: int, problem: Problem | None) -> None:
+        held = self.db.execute(
+            "SELECT code FROM memory_problem WHERE folder_id = ? AND origin = 'manifest'", (folder_id,)
+        ).fetchone()
+        if (held[0] if held else None) != (problem.code if problem else None):
+            with transaction(self.db):
+                self.syncer.writer.put_problems(folder_id, None, "manifest", [problem] if problem else [])
+
+    def head(self, scope: Scope) -> str | None:
+        """The commit at which the dates of a folder were read."""
+        folder = read.find_folder(self.db, printable(scope.folder))
+        return folder.head if folder else None
+
+    def apply_dates(self, scope: Scope, dates: Dates) -> int:
+        folder = read.find_folder(self.db, printable(scope.folder))
+        return apply_dates(self.db, self.syncer.writer, folder.id, dates) if folder else 0
+
+    # --- upkeep --------------------------------------------------------------
+
+    def tidy(self, now: datetime.datetime) -> None:
+        """Once a day: let go of what was kept for thirty days, and give back space."""
+        before = (now - datetime.timedelta(days=30)).isoformat()
+        self.ledger.expire(before)
+        with transaction(self.db):
+            self.db.execute(
+                "UPDATE embedding_cache SET used = ?1 WHERE used < ?1 AND sha256 IN (SELECT sha256 FROM memory_piece)",
+                (now.date().isoformat(),),
+            )
+            self.db.execute("DELETE FROM embedding_cache WHERE used < ?", (before[:10],))
+        self.syncer.vectors.compact()
+        self.checkpoint()
+
+    def checkpoint(self) -> None:
+        """Move the journal into the database, and let go of its file's length."""
+        self.db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+
+def _rel(path: str, raw: bytes | None) -> str:
+    import os
+
+    return os.fsdecode(raw) if raw is not None else path

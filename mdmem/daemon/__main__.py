@@ -1,0 +1,24 @@
+"""`python -m mdmem.daemon`: the daemon without the command line's imports; what `mdmem up` starts."""
+
+from __future__ import annotations
+
+import sys
+
+
+def main() -> int:
+    from mdmem.app import App
+    from mdmem.daemon import logs
+    from mdmem.daemon.run import run
+    from mdmem.errors import MdmemError
+
+    app = App()
+    try:
+        logs.to_file(app.paths.log) if "--log-file" in sys.argv else logs.to_stderr()
+        return run(app)
+    except MdmemError as error:
+        sys.stderr.write(f"error: {error}\n" + (f"try:   {error.hint}\n" if error.hint else ""))
+        return error.exit_code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

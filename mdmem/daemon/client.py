@@ -1,0 +1,37 @@
+"""A request in, the daemon's answer out; None when no daemon runs. Imports little: every command goes through here."""
+
+from __future__ import annotations
+
+import json
+import socket
+from typing import Any
+
+from mdmem.errors import SilentError
+
+PROTOCOL = 1
+
+
+def ask(path: str, request: dict[str, Any], *, timeout_s: float = 30.0) -> dict[str, Any] | None:
+    """Send one request to the socket at `path` and wait for its answer.
+
+    None when nothing listens there. Raises SilentError when a daemon listens but doesn't answer in time or in words.
+    """
+    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    connection.settimeout(timeout_s)
+    with connection:
+        try:
+            connection.connect(path)
+        except (FileNotFoundError, ConnectionRefusedError):
+            return None
+        except OSError as error:
+            raise SilentError(f"the daemon cannot be reached: {error.strerror}", where=path) from error
+        try:
+            connection.sendall(json.dumps({"v": PROTOCOL, **request}).encode() + b"\n")
+            with connection.makefile("rb") as lines:
+                line = lines.readline()
+            answer = json.loads(line)
+        except (OSError, ValueError) as error:
+            raise SilentError(
+                "the daemon did not answer", where=path, hint="see: mdmem doctor; restart it: mdmem down && mdmem up"
+            ) from error
+    return answer if isinstance(answer, dict) else None

