@@ -2,8 +2,9 @@
 
     python bench/burst.py --n 1000 --count 100 --peer both
 
-The folder of memories is itself the repository. Each changed file carries a word of its own. Fifty of them are asked for
-until found (the time), then every one of them (the proof; whatever is not there yet moves the time and, after a while, is lost).
+The folder of memories is itself the repository. Each changed file carries a word of its own. Fifty of them are asked
+for until found (the time), then every one of them (the proof; whatever is not there yet moves the time and, after a
+while, is lost).
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ LOST_AFTER_S = 60.0
 
 
 def word(i: int, turn: int) -> str:
-    return f"zqburst{turn}i{i}x"
+    return measure.word("br" + measure.CONSONANTS[turn], i)
 
 
 def prepare(peer: Peer, corpora: measure.Corpora, n: int, changed: list[int], turns: int) -> None:
@@ -46,16 +47,19 @@ def one(peer: Peer, paths: dict[int, str], turn: int) -> dict[str, Any]:
     begun = time.perf_counter()
     measure.git(peer.folder, "checkout", "-q", f"turn{turn}")
     git_returned = last = time.perf_counter()
-    lost: list[str] = []
+    lost: set[int] = set()
 
     def wait_for(i: int) -> None:
         nonlocal last
-        if peer.holds(word(i, turn), paths[i]):
+        if i not in lost and peer.holds(word(i, turn), paths[i]):
             return
-        found = measure.until(lambda: peer.holds(word(i, turn), paths[i]), LOST_AFTER_S if not lost else 1.0, 0.002)
-        last = found or last
+        patience_s = 0.0 if lost else LOST_AFTER_S  # after the first loss the rest had its time too
+        found = measure.until(lambda: peer.holds(word(i, turn), paths[i]), patience_s, 0.002)
         if found is None:
-            lost.append(paths[i])
+            lost.add(i)
+        else:
+            lost.discard(i)
+            last = found
 
     for i in sample:
         wait_for(i)
@@ -67,7 +71,7 @@ def one(peer: Peer, paths: dict[int, str], turn: int) -> dict[str, Any]:
         "git_ms": (git_returned - begun) * 1000,
         "sample_ms": (sampled - git_returned) * 1000,
         "all_ms": (last - git_returned) * 1000,
-        "lost": lost,
+        "lost": [paths[i] for i in sorted(lost)],
     }
 
 

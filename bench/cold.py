@@ -2,9 +2,9 @@
 
     python bench/cold.py --n 1000 --peer both
 
-Cold: CPU seconds and wall time from the start of the process to a whole index, files per CPU second, bytes of database per
-file once the log is folded in. Warm: the same folder again: time to the first answer, CPU until the index is known to be
-whole, and how many memory files were opened (strace; 0 is the aim).
+Cold: CPU seconds and wall time from the start of the process to a whole index, files per CPU second, bytes of
+database per file once the log is folded in. Warm: the same folder again: time to the first answer, CPU until the
+index is known to be whole, and how many memory files were opened (strace; 0 is the aim).
 """
 
 from __future__ import annotations
@@ -27,7 +27,12 @@ def cold(peer: Peer) -> dict[str, Any]:
     begun = time.perf_counter()
     answered = peer.start()
     peer.sync()
-    facts = {"wall_s": time.perf_counter() - begun, "cpu_s": peer.cpu_s(), "answer_s": answered, "rss_mb": peer.rss_mb()[0]}
+    facts = {
+        "wall_s": time.perf_counter() - begun,
+        "cpu_s": peer.cpu_s(),
+        "answer_s": answered,
+        "rss_mb": peer.rss_mb()[0],
+    }
     peer.stop()
     return {**facts, "db_bytes": measure.db_bytes(peer.db)}
 

@@ -1,4 +1,4 @@
-"""In: a home folder. Out: a peer that can be started, asked, weighed and stopped in the same words: `Floor` and `Mdmem`.
+"""In: a home folder. Out: a peer that can be started, asked, weighed and stopped: `Floor` or `Mdmem`.
 
 A peer's memories are in `<home>/user/`. Nothing of the person's own is touched: the homes are scratch folders.
 """
@@ -108,7 +108,7 @@ class Peer:
         return rel in self.search(query, 5)
 
     def sync(self) -> None:
-        """Return when the index has all that was on disk when asked; a peer that answers only then has nothing to do."""
+        """Return when the index has all that was on disk when asked; where that comes before any answer, at once."""
 
     def vectors_left(self) -> int:
         """How many memories still wait for their vectors."""

@@ -1,7 +1,7 @@
-"""In: a folder of markdown, a database file, a socket path. Out: a daemon that does the least a memory daemon can do.
+"""In: a folder of markdown, a database file, a socket path. Out: a daemon that does the least it can.
 
-The measure of what the product's duties cost: frontmatter is split by hand, one contentless FTS5 table holds the text with
-Chinese in overlapping pairs, watchdog follows the folder. No vectors, no manifest, no entities.
+The measure of what the product's duties cost: frontmatter is split by hand, one contentless FTS5 table holds the text
+with Chinese in overlapping pairs, watchdog follows the folder. No vectors, no manifest, no entities.
 
     python bench/floor.py FOLDER DB SOCKET
 """
@@ -26,10 +26,11 @@ from watchdog.observers import Observer
 
 QUIET_S, MOST_S = 0.025, 0.25
 RESERVED = {"MEMORY.md", "README.md", "index.md", "log.md"}
-STOP = frozenset(
-    "the of to and a an in is that for it as with on be by this are or from at not was but have when we if then so can must "
-    "should each one all after before only into more than same no do how what where which who why i you does".split()
-)
+STOP_WORDS = """
+the of to and a an in is that for it as with on be by this are or from at not was but have when we if then so can must
+should each one all after before only into more than same no do how what where which who why i you does
+"""
+STOP = frozenset(STOP_WORDS.split())
 CJK = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff]+")
 WORD = re.compile(r"[^\W_]+")
 # Not opened, not closed: our own reading raises those.
@@ -38,7 +39,7 @@ FOLLOWED = [
     *(events.DirCreatedEvent, events.DirMovedEvent, events.DirDeletedEvent),
 ]
 SCHEMA = """
-create table if not exists file(id integer primary key, path text unique not null, size int not null, mtime_ns int not null);
+create table if not exists file(id integer primary key, path text unique not null, size int, mtime_ns int);
 create virtual table if not exists text using fts5(head, labels, body, content='', contentless_delete=1);
 """
 LOOK_UP = "select f.path, -t.rank from text t join file f on f.id = t.rowid where text match ? order by t.rank limit ?"
@@ -137,7 +138,8 @@ class Floor(events.FileSystemEventHandler):
         parts = split(data.decode("utf-8", "replace"))
         db.execute("insert into file(path, size, mtime_ns) values(?, ?, ?)", (path, st.st_size, st.st_mtime_ns))
         db.execute(
-            "insert into text(rowid, head, labels, body) values(?, ?, ?, ?)", (db.last_insert_rowid(), *map(pairs, parts))
+            "insert into text(rowid, head, labels, body) values(?, ?, ?, ?)",
+            (db.last_insert_rowid(), *map(pairs, parts)),
         )
 
     def follow(self) -> NoReturn:

@@ -1,4 +1,4 @@
-"""In: numbers and flags. Out: the corpus in a folder, percentiles, small tables, JSON lines; shared by every bench here."""
+"""In: numbers and flags. Out: the corpus in a folder, percentiles, small tables, JSON lines; shared by all benches."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from typing import Any
 import apsw
 
 ROOT = Path(__file__).resolve().parent.parent
+CONSONANTS = "bcfghjkmnpqrtwxz"
 LONG_AGO_NS = 1_700_000_000 * 10**9  # corpus files are old: a file saved seconds ago may rightly be read again
 
 
@@ -34,7 +35,8 @@ def shared() -> Path:
 
 def load_corpus() -> ModuleType:
     spec = importlib.util.spec_from_file_location("corpus", shared() / "bench" / "corpus.py")
-    assert spec and spec.loader
+    assert spec is not None
+    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules["corpus"] = module  # its dataclass looks itself up there
     spec.loader.exec_module(module)
@@ -144,7 +146,10 @@ def child_cpu_ms(argv: Sequence[str], env: dict[str, str] | None = None) -> tupl
     null = os.open(os.devnull, os.O_RDWR)
     start = time.perf_counter()
     pid = os.posix_spawnp(
-        argv[0], argv, os.environ if env is None else env, file_actions=[(os.POSIX_SPAWN_DUP2, null, fd) for fd in (0, 1, 2)]
+        argv[0],
+        argv,
+        os.environ if env is None else env,
+        file_actions=[(os.POSIX_SPAWN_DUP2, null, fd) for fd in (0, 1, 2)],
     )
     os.close(null)
     _, status, used = os.wait4(pid, 0)
@@ -158,6 +163,15 @@ def db_bytes(db: Path) -> int:
     con.execute("pragma wal_checkpoint(truncate)").fetchall()
     con.close()
     return db.stat().st_size
+
+
+def word(tag: str, number: int) -> str:
+    """A word that nothing else holds: letters alone, for no tokenizer to cut; no vowels, for no stemmer to touch."""
+    digits = ""
+    while number or not digits:
+        number, d = divmod(number, len(CONSONANTS))
+        digits += CONSONANTS[d]
+    return f"zq{tag}v{digits}v"
 
 
 def replace(path: Path, data: bytes) -> None:

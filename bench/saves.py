@@ -2,15 +2,15 @@
 
     python bench/saves.py --n 1000 --peer both
 
-Three rounds. Edits: a unique word is appended to a file and saved by rename, and the socket is asked until it finds it.
-New: a new memory is saved, and MEMORY.md is looked at in the same loop (an edit of a body leaves its bytes alone).
-Quiet: edits that nobody asks about, 150 ms apart, for the CPU that a save costs. Peers take turns, save by save.
+Three rounds. Edits: a unique word is appended to a file and saved by rename, and the socket is asked until it finds
+it. New: a new memory is saved, and MEMORY.md is looked at in the same loop (an edit of a body leaves its bytes
+alone). Quiet: edits that nobody asks about, 150 ms apart, for the CPU that a save costs. Peers take turns, save by
+save.
 """
 
 from __future__ import annotations
 
 import argparse
-import os
 import random
 import time
 from pathlib import Path
@@ -33,7 +33,7 @@ class Tally:
         self.lost: list[str] = []
 
     def edit(self, corpus: object, i: int, turn: int) -> None:
-        mark = f"zqsave{self.tag}{turn}x"
+        mark = measure.word(f"{self.tag}t", turn)
         rel = corpus.path_of(i)  # type: ignore[attr-defined]
         begun = time.perf_counter()
         corpus.touch(str(self.peer.folder), i, mark)  # type: ignore[attr-defined]
@@ -41,7 +41,7 @@ class Tally:
         self.found_ms.append((found - begun) * 1000) if found else self.lost.append(rel)
 
     def new(self, turn: int) -> None:
-        mark, rel = f"zqnew{self.tag}{turn}x", f"aaa-new-{turn:03d}.md"
+        mark, rel = measure.word(f"{self.tag}n", turn), f"aaa-new-{turn:03d}.md"
         text = f"---\nname: {mark}\ndescription: a new memory {mark}\ntype: feedback\n---\n\nSaid once, {mark}.\n"
         manifest = self.peer.folder / "MEMORY.md"
         before, seen = _stamp(manifest), {}
@@ -76,10 +76,10 @@ def quiet_cpu_ms(peer: Peer, corpus: object, indexes: list[int]) -> float:
     """CPU ms of the daemon for one save that nobody waits for."""
     before = peer.cpu_s()
     for i in indexes:
-        corpus.touch(str(peer.folder), i, f"zqquiet{i}x")  # type: ignore[attr-defined]
+        corpus.touch(str(peer.folder), i, measure.word("kqt", i))  # type: ignore[attr-defined]
         time.sleep(0.15)  # longer than any quiet time, so that each is a batch of its own
     rel = corpus.path_of(indexes[-1])  # type: ignore[attr-defined]
-    measure.until(lambda: peer.holds(f"zqquiet{indexes[-1]}x", rel), LOST_AFTER_S)
+    measure.until(lambda: peer.holds(measure.word("kqt", indexes[-1]), rel), LOST_AFTER_S)
     return (peer.cpu_s() - before) * 1000 / len(indexes)
 
 
@@ -92,7 +92,7 @@ def run(args: argparse.Namespace) -> list[list[object]]:
             corpora.fill(peer.folder, args.n)
             peer.start()
             peer.sync()
-        tallies = [Tally(peer, "ab"[k] + format(os.getpid(), "x")) for k, peer in enumerate(peers)]
+        tallies = [Tally(peer, "bc"[k]) for k, peer in enumerate(peers)]
         picked = rng.sample(range(args.n), min(args.saves, args.n))
         for turn, i in enumerate(picked):
             for tally in tallies:
@@ -104,8 +104,16 @@ def run(args: argparse.Namespace) -> list[list[object]]:
             cpu = quiet_cpu_ms(tally.peer, corpora.corpus, picked[:20])
             m, f, new = tally.manifest_ms, tally.found_ms, tally.new_ms
             name = tally.peer.name
-            rows.append([name, args.n, cpu, p50(f), p95(f), max(f, default=None), p50(new), p50(m), p95(m), len(tally.lost)])
-            facts = {"found_ms": f, "new_ms": new, "manifest_after_found_ms": m, "lost": tally.lost, "cpu_ms_per_save": cpu}
+            rows.append(
+                [name, args.n, cpu, p50(f), p95(f), max(f, default=None), p50(new), p50(m), p95(m), len(tally.lost)]
+            )
+            facts = {
+                "found_ms": f,
+                "new_ms": new,
+                "manifest_after_found_ms": m,
+                "lost": tally.lost,
+                "cpu_ms_per_save": cpu,
+            }
             measure.record(args, "saves", peer=name, n=args.n, **facts)
     return rows
 
@@ -115,7 +123,18 @@ def main() -> None:
     p.add_argument("--saves", type=int, default=50)
     p.add_argument("--new", type=int, default=20)
     args = p.parse_args()
-    header = ["peer", "files", "CPU ms/save", "found p50 ms", "p95", "max", "new p50", "MEMORY.md - found p50", "p95", "lost"]
+    header = [
+        "peer",
+        "files",
+        "CPU ms/save",
+        "found p50 ms",
+        "p95",
+        "max",
+        "new p50",
+        "MEMORY.md - found p50",
+        "p95",
+        "lost",
+    ]
     measure.table("A save until it is found", header, run(args))
 
 

@@ -2,11 +2,12 @@
 
     python bench/search.py --n 1000 --peer both --embedder hash
 
-Ten kinds of questions from the corpus, in turn, over a connection that stays open. What is right of the first ten hits:
-`want` kinds (rare words, sentences, descriptions, identifiers): the wanted file is first / is there; for the rare words
-also that it is the only hit. `holds` kinds (a common word; a two-character Chinese word; a tool and a Chinese word): hits
-whose file truly holds every word asked for, of as many as there are to find (ten, or fewer where fewer files hold them).
-The first eight two-character words give "x of 80", the first five tool-and-word questions "x of 50" (or fewer).
+Ten kinds of questions from the corpus, in turn, over a connection that stays open. What is right of the first ten
+hits: `want` kinds (rare words, sentences, descriptions, identifiers): the wanted file is first / is there; for the
+rare words also that it is the only hit. `holds` kinds (a common word; a two-character Chinese word; a tool and a
+Chinese word): hits whose file truly holds every word asked for, of as many as there are to find (ten, or fewer where
+fewer files hold them). The first eight two-character words give "x of 80", the first five tool-and-word questions "x
+of 50" (or fewer).
 """
 
 from __future__ import annotations
@@ -35,7 +36,10 @@ class Seen(NamedTuple):
 
 def holders(texts: dict[str, str], query: str) -> set[str]:
     """The files that hold every word of the query: Latin ones as whole words, Chinese ones as they stand."""
-    tests = [re.compile(rf"(?<![a-z0-9]){re.escape(w)}(?![a-z0-9])" if w.isascii() else re.escape(w)) for w in query.lower().split()]
+    tests = [
+        re.compile(rf"(?<![a-z0-9]){re.escape(w)}(?![a-z0-9])" if w.isascii() else re.escape(w))
+        for w in query.lower().split()
+    ]
     return {path for path, text in texts.items() if all(t.search(text) for t in tests)}
 
 
@@ -65,12 +69,21 @@ def fill_vectors(peer: Peer, timeout_s: float) -> None:
         print(f"note: {peer.name} still has {peer.vectors_left()} vectors to make; semantic answers are partial")
 
 
-def report(peer: Peer, mode: str, queries: list[dict[str, Any]], seen: list[Seen], texts: dict[str, str]) -> list[list[object]]:
+def report(
+    peer: Peer, mode: str, queries: list[dict[str, Any]], seen: list[Seen], texts: dict[str, str]
+) -> list[list[object]]:
     by_kind: dict[str, list[tuple[Seen, dict[str, Any]]]] = defaultdict(list)
     for q, s in zip(queries, seen, strict=True):
         by_kind[s.kind].append((s, judge(q, s.hits, texts)))
     return [
-        [peer.name, mode, kind, p50(all_ms := [ms for s, _ in pairs for ms in s.ms]), p95(all_ms), verdict(kind, [v for _, v in pairs])]
+        [
+            peer.name,
+            mode,
+            kind,
+            p50(all_ms := [ms for s, _ in pairs for ms in s.ms]),
+            p95(all_ms),
+            verdict(kind, [v for _, v in pairs]),
+        ]
         for kind, pairs in by_kind.items()
     ]
 
