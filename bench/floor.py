@@ -65,7 +65,8 @@ def split(text: str) -> tuple[str, str, str]:
     end = text.find("\n---\n", 3) if text.startswith("---\n") else -1
     if end < 0:
         return "", "", text
-    head, labels = [], []
+    head: list[str] = []
+    labels: list[str] = []
     for line in text[4:end].split("\n"):
         key, colon, value = line.partition(":")
         (head if key in ("name", "description") else labels).append(value if colon else line)

@@ -10,6 +10,7 @@ stopped and the log folded in; the greatest size of the log is seen on the way.
 from __future__ import annotations
 
 import argparse
+from functools import partial
 from typing import Any
 
 import measure
@@ -39,7 +40,7 @@ def update(peer: Peer, corpus: Any, n: int, updates: int, batch: int) -> tuple[i
         for k in range(start, min(start + batch, updates)):
             corpus.touch(str(peer.folder), k % n, measure.word("gr", k))
         mark, rel = measure.word("gr", k), corpus.path_of(k % n)
-        lost += measure.until(lambda m=mark, r=rel: peer.holds(m, r), 15, 0.002) is None
+        lost += measure.until(partial(peer.holds, mark, rel), 15, 0.002) is None
         most = max(most, wal_bytes(peer))
     return most, lost
 

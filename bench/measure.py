@@ -141,7 +141,7 @@ def until(done: Callable[[], bool], timeout_s: float, pause_s: float = 0.001) ->
         time.sleep(pause_s)
 
 
-def child_cpu_ms(argv: Sequence[str], env: dict[str, str] | None = None) -> tuple[float, float, int]:
+def child_cpu_ms(argv: list[str], env: dict[str, str] | None = None) -> tuple[float, float, int]:
     """(CPU ms, wall ms, exit code) of one process and its own children, output thrown away."""
     null = os.open(os.devnull, os.O_RDWR)
     start = time.perf_counter()
