@@ -26,7 +26,9 @@ def packages(folder: Path) -> int:
 
 
 def largest(folder: Path) -> str:
-    sizes = sorted(((megabytes(p), p.name) for p in folder.iterdir() if p.is_dir()), reverse=True)
+    sizes = sorted(
+        ((megabytes(p), p.name) for p in folder.iterdir() if p.name not in ("pip", "setuptools")), reverse=True
+    )
     return ", ".join(f"{name} {mb:.0f}" for mb, name in sizes[:4])
 
 
@@ -40,9 +42,9 @@ def run(args: argparse.Namespace) -> list[object]:
         bare_mb, bare_count = megabytes(site), packages(site)
         where = ["--no-index", "--find-links", args.wheels] if args.wheels else []
         command = [str(env / "bin" / "pip"), "install", "-q", "--disable-pip-version-check", *where, str(measure.ROOT)]
-        cpu_ms, wall_ms, code = measure.child_cpu_ms(command)
+        cpu_ms, wall_ms, code = measure.child_cpu_ms(command, log=str(base / "pip.log"))
         if code:
-            raise SystemExit(f"error: pip ended with {code}\ntry:   {' '.join(command)}")
+            raise SystemExit(f"error: pip ended with {code}\n{(base / 'pip.log').read_text()[-2000:]}")
         mdmem = str(env / "bin" / "mdmem")
         clean = {"PATH": "/usr/bin:/bin", "HOME": str(base), "MDMEM_HOME": str(base / "home")}
         first = measure.child_cpu_ms([mdmem, "--help"], clean)

@@ -141,17 +141,20 @@ def until(done: Callable[[], bool], timeout_s: float, pause_s: float = 0.001) ->
         time.sleep(pause_s)
 
 
-def child_cpu_ms(argv: list[str], env: dict[str, str] | None = None) -> tuple[float, float, int]:
-    """(CPU ms, wall ms, exit code) of one process and its own children, output thrown away."""
-    null = os.open(os.devnull, os.O_RDWR)
+def child_cpu_ms(argv: list[str], env: dict[str, str] | None = None, log: str = os.devnull) -> tuple[float, float, int]:
+    """(CPU ms, wall ms, exit code) of one process and its own children; what it says goes to `log`."""
+    out = os.open(log, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
     start = time.perf_counter()
     pid = os.posix_spawnp(
         argv[0],
         argv,
         os.environ if env is None else env,
-        file_actions=[(os.POSIX_SPAWN_DUP2, null, fd) for fd in (0, 1, 2)],
+        file_actions=[
+            (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
+            *((os.POSIX_SPAWN_DUP2, out, fd) for fd in (1, 2)),
+        ],
     )
-    os.close(null)
+    os.close(out)
     _, status, used = os.wait4(pid, 0)
     wall = time.perf_counter() - start
     return (used.ru_utime + used.ru_stime) * 1000, wall * 1000, os.waitstatus_to_exitcode(status)

@@ -9,6 +9,7 @@ import sys
 import urllib.request
 from pathlib import Path
 
+import burst
 import cold
 import drivers
 import endpoint
@@ -86,6 +87,19 @@ def test_the_files_that_a_start_opens_are_counted(floor: drivers.Floor, corpora:
 
     assert cold.files_opened(floor) == 12
     assert cold.files_opened(floor) == 0
+
+
+def test_a_changed_file_that_is_never_found_counts_as_lost(
+    floor: drivers.Floor, corpora: measure.Corpora, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(burst, "LOST_AFTER_S", 2.0)
+    paths = {i: corpora.corpus.path_of(i) for i in range(6)}
+    hidden = [paths[0], paths[4]]
+    burst.prepare(floor, corpora, 12, list(paths), 1)
+    floor.start()
+    monkeypatch.setattr(floor, "holds", lambda query, rel: rel not in hidden and rel in floor.search(query, 5))
+
+    assert burst.one(floor, paths, 0)["lost"] == hidden
 
 
 def test_the_endpoint_gives_unit_vectors_in_order() -> None:
