@@ -60,7 +60,7 @@ def run(args: argparse.Namespace) -> list[list[object]]:
         series(down, peer.environment(), args.turns)
     for c in up + down:
         measure.record(args, "cli", n=args.n, **c._asdict())
-    bare = min(up[0].cpu_ms)
+    bare = min(up[0].cpu_ms + down[0].cpu_ms)
     return [
         [c.name, p50(c.cpu_ms), p95(c.cpu_ms), min(c.cpu_ms), min(c.cpu_ms) / bare, p50(c.wall_ms)] for c in up + down
     ]
