@@ -19,7 +19,7 @@ from mdmem.models.weights import DISTRIBUTIONS, find_folder
 
 DIMENSION = 384
 WEIGHTS_BYTES = 71_622_400
-PASSAGE_BYTES = 8_192  # four windows of the model, four seconds of one slow core; longer texts come in pieces
+PASSAGE_BYTES = 4_096  # two windows of the model, two seconds of one slow core; longer texts come in pieces
 QUERY_BYTES = 1_024
 BYTES_A_SECOND = 2_000  # of one slow core (measured); a query with a deadline is cut to what that allows
 LEAST_QUERY_BYTES = 128
