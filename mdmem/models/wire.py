@@ -26,6 +26,7 @@ from mdmem.models.loan import Loan
 
 CONNECTIONS = 4
 IDLE_S = 60.0
+WRITE_BYTES = 32_768
 Resolver = Callable[..., list[tuple[Any, ...]]]  # as socket.getaddrinfo
 Option = tuple[int, int, int] | tuple[int, int, bytes | bytearray] | tuple[int, int, None, int]
 
@@ -172,18 +173,18 @@ def _trusted() -> ssl.SSLContext:
 
 def _cause(error: Exception) -> str:
     """Why a connection failed, from the kind of error alone: the words of some hold the header or the host's reply."""
-    cause: BaseException | None = error
-    while cause is not None:
-        if isinstance(cause, ssl.SSLCertVerificationError):
-            return "its certificate cannot be verified"
-        if isinstance(cause, ssl.SSLError):
-            return "no secure connection could be made"
-        if isinstance(cause, socket.gaierror):
-            return "its name is not found"
-        if isinstance(cause, OSError) and cause.errno:
-            return f"no connection: {os.strerror(cause.errno)}"
-        cause = cause.__cause__ or cause.__context__
-    return "its answer is not HTTP" if isinstance(error, httpcore.ProtocolError) else "the connection broke off"
+    cause = error.args[0] if error.args else None  # where httpcore keeps what it was caused by
+    if isinstance(cause, ssl.SSLCertVerificationError):
+        return "its certificate cannot be verified"
+    if isinstance(cause, ssl.SSLError):
+        return "no secure connection could be made"
+    if isinstance(cause, socket.gaierror):
+        return "its name is not found"
+    if isinstance(cause, OSError) and cause.errno:
+        return f"no connection: {os.strerror(cause.errno)}"
+    if isinstance(error, httpcore.ProtocolError):
+        return "its answer is not HTTP, or ends too soon"
+    return "the connection broke off"
 
 
 class _Backend(httpcore.NetworkBackend):
@@ -225,7 +226,7 @@ class _Backend(httpcore.NetworkBackend):
                 failure = error
             else:
                 return _Stream(stream, self.left)
-        raise failure or httpcore.ConnectError
+        raise failure or httpcore.ConnectError(socket.gaierror())
 
 
 class _Stream(httpcore.NetworkStream):
@@ -239,7 +240,9 @@ class _Stream(httpcore.NetworkStream):
         return self._plain.read(max_bytes, self._left())
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
-        self._plain.write(buffer, self._left())
+        # In parts: httpcore grants the whole time anew to each piece that a slow reader takes.
+        for start in range(0, len(buffer), WRITE_BYTES):
+            self._plain.write(buffer[start : start + WRITE_BYTES], self._left())
 
     def close(self) -> None:
         self._plain.close()
@@ -271,5 +274,5 @@ def _resolve(resolver: Resolver, host: str, port: int, within_s: float) -> list[
     except queue.Empty:
         raise httpcore.ConnectTimeout from None
     if isinstance(result, OSError):
-        raise httpcore.ConnectError from result
+        raise httpcore.ConnectError(result)
     return result

@@ -41,6 +41,7 @@ class Request(NamedTuple):
     headers: dict[str, str]  # names in lower case
     payload: Any  # the JSON that was sent, or None
     at_s: float  # time.monotonic()
+    peer: tuple[str, int]  # the client's end of the connection
 
     @property
     def texts(self) -> list[str]:
@@ -62,7 +63,7 @@ class ScriptedServer:
         self.embedder = embedder or HashEmbedder()
         self._steps = list(steps)
         self._then = then or Step()
-        self._react = react
+        self.react = react
         self._lock = threading.Lock()
         self._ended = threading.Event()
         self._server = _Server(("127.0.0.1", 0), self)
@@ -90,7 +91,7 @@ class ScriptedServer:
         """The step for a request (the handler asks)."""
         with self._lock:
             self.requests.append(request)
-            reaction = self._react(request) if self._react else None
+            reaction = self.react(request) if self.react else None
             if reaction is not None:
                 return reaction
             return self._steps.pop(0) if self._steps else self._then
@@ -135,7 +136,7 @@ class _Handler(BaseHTTPRequestHandler):
         script = self.server.script
         sent = self.rfile.read(int(self.headers.get("Content-Length", 0)))
         headers = {name.lower(): value for name, value in self.headers.items()}
-        request = Request(self.path, headers, json.loads(sent) if sent else None, time.monotonic())
+        request = Request(self.path, headers, json.loads(sent) if sent else None, time.monotonic(), self.client_address)
         step = script.take(request)
         script.wait(step.delay_s)
         if step.drop:
