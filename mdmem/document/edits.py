@@ -154,7 +154,8 @@ def _checked(data: bytes, sheet: _Sheet, front: str, expected: Mapping[str, obje
     newline, parts = sheet.newline, sheet.parts
     opened, closed = parts.open or f"---{newline}", parts.close or f"---{newline}"
     # Without its block a body that begins with a fence would become one.
-    if not front.strip() and parts.open and not parts.body.startswith("---"):
+    bare = split(parts.body)
+    if not front.strip() and parts.open and bare is not None and not bare.open:
         opened = front = closed = ""
     edited = encode(sheet.decoded, opened + front + closed + parts.body)
     found = parse(edited, "")

@@ -121,9 +121,9 @@ class _Typing:
             del self.extra["metadata"]
 
     def text(self, key: str) -> str:
-        value = self.known.get(key, "")
-        if isinstance(value, str):
-            return value
+        value = self.known.get(key)
+        if value is None or isinstance(value, str):
+            return value or ""
         texts = [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
         if len(texts) != 1 or len(value) != 1:
             self._problem(key, "wrong-shape", f"{key} is {_shape(value)}, not one text", f"write {key}: and one text")

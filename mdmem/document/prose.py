@@ -21,7 +21,8 @@ _CATEGORY = re.compile(r"\[[\w \-]{1,40}\]\s+")
 _NOT_WORDS = re.compile(r"\s*(?:\||<!--|</?\w|!\[[^\]]*\]\([^)]*\)\s*$|\[\^?[^\]]+\]:\s)")
 _SENTENCE_END = re.compile(r"""[。！？]+[”’」』）"]*|[.!?]+["'”’)\]]*(?=\s+(?![a-z])|\s*$)""")
 _LINK = re.compile(r"\[\[([^\[\]\n]{1,300})\]\]")
-_SPAN = re.compile(r"(?<!`)(`{1,2})(?!`)([^\n]{1,200}?)(?<!`)\1(?!`)")
+# A run of backticks that nothing closes is matched alone, so that no search begins inside it.
+_SPAN = re.compile(r"(``*+)(?:([^\n]{1,200}?)(?<!`)\1(?!`))?")
 _MARKUP = (
     (re.compile(r"!?\[\[(?:[^\[\]|]*\|)?([^\[\]|]+)\]\]"), r"\1"),
     (re.compile(r"!?\[([^\[\]]*)\]\([^()\s]*(?:\s+\"[^\"]*\")?\)"), r"\1"),
@@ -99,6 +100,8 @@ def plain_words(text: str) -> str:
 
 def one_line(text: str) -> str:
     """Text on one line, white space single, without control characters."""
+    if not text:
+        return text
     text = " ".join(text.split())
     return text if text.isprintable() else "".join(char for char in text if unicodedata.category(char) != "Cc")
 

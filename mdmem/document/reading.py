@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 from mdmem.document.decode import Decoded, decode
-from mdmem.document.events import read_block
-from mdmem.document.quoting import scalar
-from mdmem.document.repairs import has_key_line, looks_like_keys, repair
 from mdmem.document.shape import Block, Document, Report
 from mdmem.document.simple import read_simple
 from mdmem.document.split import Parts, find_conflict, plain_newlines, split
-from mdmem.document.yaml_words import UnreadableError
 
 # No frontmatter is this long; a whole book between two rules is.
 MAX_FRONT = 64 * 1024
@@ -70,6 +66,11 @@ def read_front(front: str, report: Report) -> Block | None:
 
     The code of that problem is `front-not-yaml` where the block is text, and another where it is broken YAML.
     """
+    # What the fast path takes, most of all files, pays for none of these.
+    from mdmem.document.events import read_block
+    from mdmem.document.repairs import has_key_line, looks_like_keys
+    from mdmem.document.yaml_words import UnreadableError
+
     if len(front) > MAX_FRONT:
         _report_text(report, f"the block between the two fences is longer than {MAX_FRONT // 1024} KiB")
         return None
@@ -94,6 +95,11 @@ def read_front(front: str, report: Report) -> Block | None:
 
 
 def _mended(front: str, report: Report) -> Block | None:
+    from mdmem.document.events import read_block
+    from mdmem.document.quoting import scalar
+    from mdmem.document.repairs import repair
+    from mdmem.document.yaml_words import UnreadableError
+
     def read(text: str, into: Report) -> Block | None:
         try:
             return read_block(text, into)

@@ -13,7 +13,7 @@ from mdmem.document.shape import Value
 NULLS = frozenset(("", "~", "null", "Null", "NULL"))
 
 # Line separators and marks that YAML reads as breaks, and what it refuses: not for us.
-_STRANGE = re.compile("[^\n -~\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
+_STRANGE = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]")
 _FIRST = r"[^\s\-?:,\[\]{}#&*!|>'\"%@`]"
 _ENTRY = re.compile(
     rf"""([^\W\d][\w.\-]*):(?:

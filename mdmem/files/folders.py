@@ -1,4 +1,7 @@
-"""A scope folder and the parts of a path in, an open folder out: reached part by part, never through a link."""
+"""A scope folder and the parts of a path in, an open folder out: reached part by part, never through a link.
+
+Also the bytes of small files that are ours or git's, read without ever waiting.
+"""
 
 from __future__ import annotations
 
@@ -62,3 +65,18 @@ def _step(folder: int, name: str, rel: str) -> int:
 
 def _is_link(folder: int, name: str) -> bool:
     return stat.S_ISLNK(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode)
+
+
+def small_file(path: str, limit_bytes: int, *, follow: bool = False) -> bytes:
+    """The bytes of a regular file of at most `limit_bytes`; a FIFO cannot block it. Raises OSError for all else."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | (0 if follow else os.O_NOFOLLOW))
+    try:
+        info = os.fstat(descriptor)
+        if not stat.S_ISREG(info.st_mode) or info.st_size > limit_bytes:
+            raise OSError(errno.EINVAL, f"not a regular file of at most {limit_bytes // 1024} KiB", path)
+        data = b""
+        while more := os.read(descriptor, info.st_size + 1):
+            data += more
+        return data
+    finally:
+        os.close(descriptor)

@@ -14,6 +14,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from mdmem.files.folders import small_file
+
 _OBJECT_ID = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _SMALL_BYTES = 64 * 1024
 _PACKED_REFS_BYTES = 64 * 1024 * 1024
@@ -209,17 +211,12 @@ def _unquoted(value: str) -> str:
     return value
 
 
-def _text(path: str, limit: int = _SMALL_BYTES) -> str | None:
-    """A small regular file of git's as text; None where there is none. Never waits on a FIFO."""
+def _text(path: str, limit_bytes: int = _SMALL_BYTES) -> str | None:
+    """A small file of git's as text; None where there is none."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    except (OSError, ValueError):
+        return os.fsdecode(small_file(path, limit_bytes, follow=True))
+    except (OSError, ValueError):  # ValueError: a NUL in a path that a file named
         return None
-    with os.fdopen(descriptor, "rb") as file:
-        info = os.fstat(descriptor)
-        if not stat.S_ISREG(info.st_mode) or info.st_size > limit:
-            return None
-        return os.fsdecode(file.read())
 
 
 def _packed(repo: Repository, name: str) -> str | None:

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import os
 import re
-import stat
 import unicodedata
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from mdmem.errors import Problem
+from mdmem.files.folders import small_file
 from mdmem.files.problems import problem
 
 if TYPE_CHECKING:
@@ -123,24 +123,14 @@ class Rules(NamedTuple):
 
 def load_rules(root: Path) -> Rules:
     """Read `.mdmemignore` of a scope folder (gitignore syntax; only the one in the root counts)."""
-    path = os.path.join(root, IGNORE_NAME)
     try:
-        data = _bytes_of(path)
+        data = small_file(os.path.join(root, IGNORE_NAME), _MAX_IGNORE_BYTES)
     except (FileNotFoundError, NotADirectoryError):
         return Rules()
     except OSError as error:
         found = problem("unreadable", IGNORE_NAME, about=error.strerror or str(error))
         return Rules(stamp="unreadable", problems=(found,), broken=True)
     return _parsed(data)
-
-
-def _bytes_of(path: str) -> bytes:
-    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    with os.fdopen(descriptor, "rb") as file:
-        info = os.fstat(descriptor)
-        if not stat.S_ISREG(info.st_mode) or info.st_size > _MAX_IGNORE_BYTES:
-            raise OSError(0, "not a regular file of at most 64 KiB")
-        return file.read()
 
 
 def _parsed(data: bytes) -> Rules:

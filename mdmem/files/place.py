@@ -36,11 +36,11 @@ def real_folder(root: Path, top: Path) -> bool:
 
     A repository must not bring a scope folder that is a link to somewhere else.
     """
-    path = os.path.normpath(root)
-    base = os.path.normpath(top)
-    if path != base and not path.startswith(base.rstrip("/") + "/"):
+    path, base = os.path.normpath(root), os.path.normpath(top).rstrip("/")
+    if path != base and not path.startswith(base + "/"):
         return False
-    return Path(path).is_dir() and os.path.realpath(path) == os.path.realpath(base) + path[len(base.rstrip("/")) :]
+    real = os.path.realpath(base or "/").rstrip("/") + path[len(base) :]
+    return Path(path).is_dir() and os.path.realpath(path) == real
 
 
 def file_system(path: Path, mountinfo: str | None = None) -> tuple[str, bool]:

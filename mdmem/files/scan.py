@@ -155,7 +155,7 @@ class _Walk:
         """Walk a folder and all below it, deepest last seen first; no recursion, one open folder at a time."""
         waiting = [top]
         while waiting:
-            if self.names_left < 0 or (should_stop is not None and should_stop()):
+            if should_stop is not None and should_stop():
                 self.unreadable.add("")  # not all was seen: nothing may count as removed
                 break
             rel = waiting.pop()
@@ -163,8 +163,10 @@ class _Walk:
                 self.add("too-deep", rel)
             else:
                 waiting += self.folder(rel)
-        if self.names_left < 0:
-            self.add("too-many", "", self.max_names)
+            if self.names_left < 0:
+                self.unreadable.add("")
+                self.add("too-many", "", self.max_names)
+                break
 
     def folder(self, rel: str) -> list[str]:
         """Look at one folder's entries; gives the folders in it."""
@@ -302,7 +304,9 @@ def _lstat(walk: _Walk, rel: str) -> os.stat_result | None:
     try:
         return os.lstat(f"{walk.root}/{rel}")
     except OSError as error:
-        if error.errno not in (*_GONE, errno.ENAMETOOLONG):
+        if error.errno == errno.EACCES:
+            walk.cannot_read(rel.rpartition("/")[0], error)  # it is the folder that forbids a look at what it holds
+        elif error.errno not in (*_GONE, errno.ENAMETOOLONG):
             walk.cannot_read(rel, error)
         return None
 

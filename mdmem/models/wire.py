@@ -22,9 +22,12 @@ from urllib.parse import urlsplit
 import httpcore
 
 from mdmem.errors import ConfigError
+from mdmem.models.loan import Loan
 
 CONNECTIONS = 4
 IDLE_S = 60.0
+WRITE_BYTES = 32_768
+Resolver = Callable[..., list[tuple[Any, ...]]]  # as socket.getaddrinfo
 Option = tuple[int, int, int] | tuple[int, int, bytes | bytearray] | tuple[int, int, None, int]
 
 
@@ -47,7 +50,7 @@ class Silence(NamedTuple):
 class Wire:
     """Keeps connections to one server. May be used from any thread."""
 
-    def __init__(self, url: str, api_key: str | None) -> None:
+    def __init__(self, url: str, api_key: str | None, *, resolver: Resolver = socket.getaddrinfo) -> None:
         """Raises ConfigError for a URL or key that cannot be used; neither is repeated in its words."""
         parts = _checked(url)
         self.host = _host(parts.hostname or "", parts.port)
@@ -58,16 +61,15 @@ class Wire:
         self._url = f"{origin}{path}" + (f"?{parts.query}" if parts.query else "")
         self._headers = _headers(api_key)
         self._secure = parts.scheme == "https"
-        self._backend = _Backend()
-        self._lock = threading.Lock()
-        self._pool: httpcore.ConnectionPool | None = None
+        self._backend = _Backend(resolver)
+        self._pool = Loan(self._connections, httpcore.ConnectionPool.close)
 
     def post(self, payload: object, *, deadline_s: float, cap_bytes: int) -> Reply | Silence:
         """POST `payload` as JSON; the answer's body may be `cap_bytes` long, and all is over after `deadline_s`."""
         body = json.dumps(payload).encode()
         try:
-            with self._backend.deadline(deadline_s):
-                return self._exchange(body, deadline_s, cap_bytes)
+            with self._backend.deadline(deadline_s), self._pool.lend() as pool:
+                return self._exchange(pool, body, deadline_s, cap_bytes)
         except httpcore.TimeoutException:
             silence = Silence(f"did not answer within {deadline_s:g} s", late=True)
         except (httpcore.NetworkError, httpcore.ProtocolError) as error:
@@ -76,16 +78,14 @@ class Wire:
         return silence
 
     def close(self) -> None:
-        with self._lock:
-            pool, self._pool = self._pool, None
-        if pool is not None:
-            pool.close()
+        """Drop the connections once no call uses them; the next call makes new ones."""
+        self._pool.close()
 
-    def _exchange(self, body: bytes, deadline_s: float, cap_bytes: int) -> Reply | Silence:
+    def _exchange(
+        self, pool: httpcore.ConnectionPool, body: bytes, deadline_s: float, cap_bytes: int
+    ) -> Reply | Silence:
         timeouts = dict.fromkeys(("connect", "read", "write", "pool"), deadline_s)
-        request = self._open().stream(
-            "POST", self._url, headers=self._headers, content=body, extensions={"timeout": timeouts}
-        )
+        request = pool.stream("POST", self._url, headers=self._headers, content=body, extensions={"timeout": timeouts})
         with request as response:
             found = {name.lower(): value for name, value in response.headers}
             answer = b""
@@ -96,16 +96,13 @@ class Wire:
                 answer = read
             return Reply(response.status, _text(found.get(b"retry-after")), _text(found.get(b"date")), answer)
 
-    def _open(self) -> httpcore.ConnectionPool:
-        with self._lock:
-            if self._pool is None:
-                self._pool = httpcore.ConnectionPool(
-                    ssl_context=_trusted() if self._secure else None,
-                    max_connections=CONNECTIONS,
-                    keepalive_expiry=IDLE_S,
-                    network_backend=self._backend,
-                )
-            return self._pool
+    def _connections(self) -> httpcore.ConnectionPool:
+        return httpcore.ConnectionPool(
+            ssl_context=_trusted() if self._secure else None,
+            max_connections=CONNECTIONS,
+            keepalive_expiry=IDLE_S,
+            network_backend=self._backend,
+        )
 
 
 def _checked(url: str) -> Any:  # noqa: ANN401 - SplitResult, whose port property raises
@@ -113,7 +110,7 @@ def _checked(url: str) -> Any:  # noqa: ANN401 - SplitResult, whose port propert
     try:
         parts = urlsplit(url.strip())
         sound = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
-        _host(parts.hostname or "", None).encode("ascii")
+        sound = sound and url.isascii() and url.strip().isprintable() and " " not in url.strip()
     except ValueError:
         sound = False
     if not sound:
@@ -176,25 +173,26 @@ def _trusted() -> ssl.SSLContext:
 
 def _cause(error: Exception) -> str:
     """Why a connection failed, from the kind of error alone: the words of some hold the header or the host's reply."""
-    cause: BaseException | None = error
-    while cause is not None:
-        if isinstance(cause, ssl.SSLCertVerificationError):
-            return "its certificate cannot be verified"
-        if isinstance(cause, ssl.SSLError):
-            return "no secure connection could be made"
-        if isinstance(cause, socket.gaierror):
-            return "its name is not found"
-        if isinstance(cause, OSError) and cause.errno:
-            return f"no connection: {os.strerror(cause.errno)}"
-        cause = cause.__cause__ or cause.__context__
-    return "its answer is not HTTP" if isinstance(error, httpcore.ProtocolError) else "the connection broke off"
+    cause = error.args[0] if error.args else None  # where httpcore keeps what it was caused by
+    if isinstance(cause, ssl.SSLCertVerificationError):
+        return "its certificate cannot be verified"
+    if isinstance(cause, ssl.SSLError):
+        return "no secure connection could be made"
+    if isinstance(cause, socket.gaierror):
+        return "its name is not found"
+    if isinstance(cause, OSError) and cause.errno:
+        return f"no connection: {os.strerror(cause.errno)}"
+    if isinstance(error, httpcore.ProtocolError):
+        return "its answer is not HTTP, or ends too soon"
+    return "the connection broke off"
 
 
 class _Backend(httpcore.NetworkBackend):
     """Connects, and holds what the calling thread does on a connection to that thread's deadline."""
 
-    def __init__(self) -> None:
+    def __init__(self, resolver: Resolver) -> None:
         self._plain = httpcore.SyncBackend()
+        self._resolver = resolver
         self._local = threading.local()
 
     @contextlib.contextmanager
@@ -221,14 +219,14 @@ class _Backend(httpcore.NetworkBackend):
         socket_options: Iterable[Option] | None = None,
     ) -> httpcore.NetworkStream:
         failure: httpcore.ConnectError | None = None
-        for address in _resolve(host, port, self.left()):
+        for address in _resolve(self._resolver, host, port, self.left()):
             try:
                 stream = self._plain.connect_tcp(address, port, self.left(), local_address, socket_options)
             except httpcore.ConnectError as error:
                 failure = error
             else:
                 return _Stream(stream, self.left)
-        raise failure or httpcore.ConnectError
+        raise failure or httpcore.ConnectError(socket.gaierror())
 
 
 class _Stream(httpcore.NetworkStream):
@@ -242,7 +240,9 @@ class _Stream(httpcore.NetworkStream):
         return self._plain.read(max_bytes, self._left())
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
-        self._plain.write(buffer, self._left())
+        # In parts: httpcore grants the whole time anew to each piece that a slow reader takes.
+        for start in range(0, len(buffer), WRITE_BYTES):
+            self._plain.write(buffer[start : start + WRITE_BYTES], self._left())
 
     def close(self) -> None:
         self._plain.close()
@@ -256,13 +256,13 @@ class _Stream(httpcore.NetworkStream):
         return self._plain.get_extra_info(info)
 
 
-def _resolve(host: str, port: int, within_s: float) -> list[str]:
+def _resolve(resolver: Resolver, host: str, port: int, within_s: float) -> list[str]:
     """The addresses of a name. Looked up in a thread of its own: the system's resolver knows no deadline."""
     found: queue.SimpleQueue[list[str] | OSError] = queue.SimpleQueue()
 
     def look_up() -> None:
         try:
-            answers = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+            answers = resolver(host, port, type=socket.SOCK_STREAM)
         except OSError as error:
             found.put(error)
         else:
@@ -274,5 +274,5 @@ def _resolve(host: str, port: int, within_s: float) -> list[str]:
     except queue.Empty:
         raise httpcore.ConnectTimeout from None
     if isinstance(result, OSError):
-        raise httpcore.ConnectError from result
+        raise httpcore.ConnectError(result)
     return result
