@@ -8,9 +8,9 @@ import fcntl
 import json
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from importlib import resources, util
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import apsw
 
@@ -71,14 +71,14 @@ def _open_checked(kind: Kind, path: str) -> Connection:
     connection = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE)
     try:
         _pragmas(connection, kind, cache_kib=8_192)
-        found = _scalar(connection, "PRAGMA user_version")
-        ours = _scalar(connection, "PRAGMA application_id") == kind.application_id
-        empty = _scalar(connection, "SELECT count(*) FROM sqlite_schema") == 0
+        found = scalar(connection, "PRAGMA user_version")
+        ours = scalar(connection, "PRAGMA application_id") == kind.application_id
+        empty = scalar(connection, "SELECT count(*) FROM sqlite_schema") == 0
         if not empty and (not ours or found != kind.version):
             return _other_version(kind, path, connection, int(found) if ours else -1)
         if empty:
             _create(connection, kind)
-        elif kind is LEDGER and _scalar(connection, "PRAGMA quick_check(1)") != "ok":
+        elif kind is LEDGER and scalar(connection, "PRAGMA quick_check(1)") != "ok":
             raise apsw.CorruptError("quick_check failed")
     except BaseException:
         connection.close()
@@ -131,9 +131,14 @@ def transaction(connection: Connection) -> Iterator[None]:
 def quick_check(connection: Connection) -> bool:
     """Whether SQLite finds the file sound. Reads all of it."""
     try:
-        return bool(_scalar(connection, "PRAGMA quick_check(1)") == "ok")
+        return bool(scalar(connection, "PRAGMA quick_check(1)") == "ok")
     except DAMAGE:
         return False
+
+
+def checkpoint(connection: Connection) -> None:
+    """Move the journal into the database file, and let go of the journal's length."""
+    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
 def load_vectors(connection: Connection) -> str | None:
@@ -187,9 +192,24 @@ def is_disk_trouble(error: BaseException) -> MachineError | None:
     return next((MachineError(what, hint=hint) for kind, what, hint in words if isinstance(error, kind)), None)
 
 
-def _scalar(connection: Connection, sql: str) -> apsw.SQLiteValue:
-    row = next(connection.execute(sql), None)
+def scalar(connection: Connection, sql: str, values: Sequence[Any] = ()) -> Any:  # noqa: ANN401  # an SQLite value
+    """The first column of the first row; None when there is no row."""
+    row = connection.execute(sql, values).fetchone()
     return row[0] if row else None
+
+
+def as_int(value: object) -> int:
+    """A column that the schema says is an integer."""
+    if not isinstance(value, int):
+        raise apsw.CorruptError(f"not an integer: {type(value).__name__}")
+    return value
+
+
+def as_bytes(value: object) -> bytes:
+    """A column that the schema says is a blob."""
+    if not isinstance(value, bytes):
+        raise apsw.CorruptError(f"not a blob: {type(value).__name__}")
+    return value
 
 
 def _make_private(path: str) -> None:

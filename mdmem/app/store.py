@@ -9,15 +9,17 @@ import datetime
 import hashlib
 import json
 import logging
+import os
 import time
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from mdmem.app.app import App
-from mdmem.db import DAMAGE, INDEX, file_identity, open_writer, quick_check, set_aside, transaction
+from mdmem.db import DAMAGE, INDEX, checkpoint, file_identity, open_writer, quick_check, set_aside, transaction
 from mdmem.errors import Problem
 from mdmem.files import printable
 from mdmem.index import read
+from mdmem.index.vectors import expire_cache, put_cache, read_cache
 from mdmem.ledger import Ledger
 from mdmem.models import same_weights
 from mdmem.outputs import manifest
@@ -62,14 +64,13 @@ class Store:
         aliases = self.app.settings.recall.aliases
         self.db = open_writer(INDEX, path)
         stamp = hashlib.sha256(json.dumps(aliases, sort_keys=True).encode()).hexdigest()
-        row = self.db.execute("SELECT value FROM meta WHERE key = 'aliases'").fetchone()
-        if row and row[0] != stamp:
+        if read.meta(self.db, "aliases") not in (None, stamp):
             self.db.close()
             set_aside(path, "other-aliases")
             self.db = open_writer(INDEX, path)
-        self.db.execute("INSERT OR REPLACE INTO meta VALUES ('aliases', ?)", (stamp,))
         self.identity = file_identity(path)
         self.syncer = Syncer(self.db, self.ledger, aliases=aliases)
+        self.syncer.writer.set_meta("aliases", stamp)
         self.syncer.vectors.heal()
         self.syncer.vectors.compact()
 
@@ -106,12 +107,12 @@ class Store:
         self._open()
         if cache:
             with transaction(self.db):
-                self.db.executemany("INSERT OR IGNORE INTO embedding_cache VALUES (?, ?, ?, ?)", cache)
+                put_cache(self.db, cache)
         self.notice = f"the index was made anew: {why}"
 
     def _rescue_cache(self) -> list[tuple[object, ...]]:
         try:
-            return [tuple(row) for row in self.db.execute("SELECT * FROM embedding_cache")]
+            return read_cache(self.db)
         except DAMAGE:
             return []
 
@@ -174,10 +175,8 @@ class Store:
         return None
 
     def _manifest_problem(self, folder_id: int, problem: Problem | None) -> None:
-        held = self.db.execute(
-            "SELECT code FROM memory_problem WHERE folder_id = ? AND origin = 'manifest'", (folder_id,)
-        ).fetchone()
-        if (held[0] if held else None) != (problem.code if problem else None):
+        held = read.problem_codes(self.db, folder_id, "manifest")
+        if held != ({problem.code} if problem else set()):
             with transaction(self.db):
                 self.syncer.writer.put_problems(folder_id, None, "manifest", [problem] if problem else [])
 
@@ -197,20 +196,14 @@ class Store:
         before = (now - datetime.timedelta(days=30)).isoformat()
         self.ledger.expire(before)
         with transaction(self.db):
-            self.db.execute(
-                "UPDATE embedding_cache SET used = ?1 WHERE used < ?1 AND sha256 IN (SELECT sha256 FROM memory_piece)",
-                (now.date().isoformat(),),
-            )
-            self.db.execute("DELETE FROM embedding_cache WHERE used < ?", (before[:10],))
+            expire_cache(self.db, now.date().isoformat(), before[:10])
         self.syncer.vectors.compact()
         self.checkpoint()
 
     def checkpoint(self) -> None:
         """Move the journal into the database, and let go of its file's length."""
-        self.db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        checkpoint(self.db)
 
 
 def _rel(path: str, raw: bytes | None) -> str:
-    import os
-
     return os.fsdecode(raw) if raw is not None else path

@@ -1,1 +1,2 @@
-
+def main() -> None:
+    """The command line."""

@@ -17,9 +17,9 @@ def fold_target(target: str) -> str:
 
 
 def names_of(key: str, path: str, name: str, aliases: tuple[str, ...]) -> set[str]:
-    """Everything that a link may call a memory: key, path, file name, name and aliases, folded."""
+    """What a link may call a memory besides its key: path, file name, name and aliases, folded."""
     stem = path.removesuffix(".md")
-    return {fold(n) for n in (key, stem, stem.rpartition("/")[2], name, *aliases) if n}
+    return {fold(n) for n in (stem, stem.rpartition("/")[2], name, *aliases) if n} - {fold(key)}
 
 
 def edges_of(memory: Memory) -> list[tuple[str, str]]:

@@ -6,9 +6,7 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-import apsw
-
-from mdmem.db import Connection
+from mdmem.db import Connection, as_int, scalar
 from mdmem.index.row import FOLDER_BITS
 from mdmem.index.tokens import fold
 
@@ -105,6 +103,11 @@ _ENTRY = (
 
 def _marks(values: Sequence[object]) -> str:
     return ", ".join("?" * len(values))
+
+
+def meta(db: Connection, key: str) -> Any:  # noqa: ANN401  # an SQLite value
+    """A fact about the index itself; None when it isn't known."""
+    return scalar(db, "SELECT value FROM meta WHERE key = ?", (key,))
 
 
 def folders(db: Connection) -> list[Folder]:
@@ -216,7 +219,8 @@ def manifest_entries(db: Connection, folder_id: int, type_name: str) -> list[tup
         "SELECT path, path_raw, name, description FROM memory_entry"
         " WHERE folder_id = ? AND ended = 0 AND replaced_by IS NULL AND type = ? ORDER BY path"
     )
-    return [(str(r[0]), r[1], str(r[2]), str(r[3])) for r in db.execute(sql, (folder_id, type_name))]  # type: ignore[misc]
+    rows = db.execute(sql, (folder_id, type_name))
+    return [(str(r[0]), r[1] if isinstance(r[1], bytes) else None, str(r[2]), str(r[3])) for r in rows]
 
 
 def problems(db: Connection, folder_ids: Sequence[int] | None = None) -> list[tuple[str, Any]]:
@@ -230,23 +234,50 @@ def problems(db: Connection, folder_ids: Sequence[int] | None = None) -> list[tu
 
 
 def count_entries(db: Connection, folder_id: int) -> int:
-    row = db.execute("SELECT count(*) FROM memory_entry WHERE folder_id = ?", (folder_id,)).fetchone()
-    return int(row[0])
+    return as_int(scalar(db, "SELECT count(*) FROM memory_entry WHERE folder_id = ?", (folder_id,)))
+
+
+def count_problems(db: Connection, folder_id: int) -> int:
+    return as_int(scalar(db, "SELECT count(*) FROM memory_problem WHERE folder_id = ?", (folder_id,)))
+
+
+def problem_codes(db: Connection, folder_id: int, origin: str) -> set[str]:
+    sql = "SELECT code FROM memory_problem WHERE folder_id = ? AND origin = ?"
+    return {str(row[0]) for row in db.execute(sql, (folder_id, origin))}
+
+
+def key_of(db: Connection, entry_id: int) -> str | None:
+    """The folded key of a memory; None when it isn't there."""
+    found = scalar(db, "SELECT key_folded FROM memory_entry WHERE id = ?", (entry_id,))
+    return None if found is None else str(found)
+
+
+def ids_by_own_id(db: Connection, folder_id: int, own_id: str) -> set[int]:
+    """The memories whose frontmatter has this `id`."""
+    sql = "SELECT id FROM memory_entry WHERE folder_id = ? AND json_extract(front, '$.id') = ?"
+    return {as_int(row[0]) for row in db.execute(sql, (folder_id, own_id))}
+
+
+def dates_found(db: Connection, folder_id: int) -> list[tuple[int, str, int, str, str]]:
+    """(id, path, mtime in ns, created_found, updated_found) of every memory of a folder."""
+    sql = "SELECT id, path, mtime_ns, created_found, updated_found FROM memory_entry WHERE folder_id = ?"
+    rows = db.execute(sql, (folder_id,))
+    return [(as_int(r[0]), str(r[1]), as_int(r[2]), str(r[3]), str(r[4])) for r in rows]
 
 
 def vector_counts(db: Connection) -> tuple[int, int, int]:
     """(waiting, done, parked) pieces."""
-    counts = dict(db.execute("SELECT state, count(*) FROM memory_piece GROUP BY state").fetchall())
+    rows = db.execute("SELECT state, count(*) FROM memory_piece GROUP BY state")
+    counts = {as_int(row[0]): as_int(row[1]) for row in rows}
     return counts.get(0, 0), counts.get(1, 0), counts.get(2, 0)
 
 
 def folder_vectors(db: Connection, folder_id: int) -> tuple[int, int]:
     """(done, all) pieces of one folder."""
     low, high = folder_id << FOLDER_BITS, (folder_id + 1) << FOLDER_BITS
-    row = db.execute(
-        "SELECT coalesce(sum(state = 1), 0), count(*) FROM memory_piece WHERE entry_id > ? AND entry_id < ?", (low, high)
-    ).fetchone()
-    return int(row[0]), int(row[1])
+    sql = "SELECT coalesce(sum(state = 1), 0), count(*) FROM memory_piece WHERE entry_id > ? AND entry_id < ?"
+    ((done, pieces),) = db.execute(sql, (low, high)).fetchall()
+    return as_int(done), as_int(pieces)
 
 
 def waiting_pieces(db: Connection, limit: int) -> list[tuple[Any, ...]]:
@@ -257,11 +288,6 @@ def waiting_pieces(db: Connection, limit: int) -> list[tuple[Any, ...]]:
         " WHERE p.state = 0 ORDER BY e.mtime_ns DESC, p.entry_id, p.n LIMIT ?"
     )
     return [tuple(row) for row in db.execute(sql, (limit,))]
-
-
-def has_extension_error(error: BaseException) -> bool:
-    """Whether a query failed because vectors are not there, rather than because of damage."""
-    return isinstance(error, apsw.SQLError)
 
 
 def dump(db: Connection) -> dict[str, list[Any]]:

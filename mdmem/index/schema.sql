@@ -62,9 +62,9 @@ CREATE TABLE memory_entry (
   UNIQUE (folder_id, path)
 ) STRICT;
 CREATE INDEX memory_entry_key ON memory_entry (folder_id, key_folded);
-CREATE INDEX memory_entry_manifest ON memory_entry (folder_id, ended, replaced_by, type, path);
+CREATE INDEX memory_entry_manifest ON memory_entry (folder_id, ended, replaced_by, type);
 
--- What a link may call a memory: its key, path, file name, name and aliases, folded.
+-- What a link may call a memory besides its key: path, file name, name and aliases, folded.
 CREATE TABLE memory_name (
   name     TEXT NOT NULL,
   entry_id INTEGER NOT NULL REFERENCES memory_entry (id) ON DELETE CASCADE,

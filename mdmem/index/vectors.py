@@ -6,7 +6,7 @@ import datetime
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from mdmem.db import Connection, load_vectors, transaction
+from mdmem.db import Connection, as_bytes, as_int, load_vectors, scalar, transaction
 
 WAITING, DONE, PARKED = 0, 1, 2
 CHUNK = 256  # vectors a chunk: a small scope takes 100 KB, not 400
@@ -49,38 +49,26 @@ class Vectors:
                 "INSERT OR REPLACE INTO meta VALUES (?, ?)", [("vec_model", model), ("vec_dimension", dimension)]
             )
             self.model, self.dimension = model, dimension
-            self._fill_from_cache()
+            self.fill_from_cache()
 
-    def _fill_from_cache(self) -> None:
+    def fill_from_cache(self) -> None:
         """Inside a transaction: whatever was embedded with this model before has its vector at once."""
+        if self.model is None or self.missing:
+            return
         rows = self.db.execute(
             "SELECT p.id, c.vector FROM memory_piece p JOIN embedding_cache c ON c.model = ? AND c.sha256 = p.sha256"
             " WHERE p.state = 0",
             (self.model,),
         ).fetchall()
         for piece_id, vector in rows:
-            self._insert(int(piece_id), bytes(vector))
-
-    def from_cache(self, piece_id: int, sha256: bytes) -> bool:
-        """Inside a transaction: give a new piece its vector if its text was embedded before."""
-        if self.model is None or self.missing:
-            return False
-        row = self.db.execute(
-            "SELECT vector FROM embedding_cache WHERE model = ? AND sha256 = ?", (self.model, sha256)
-        ).fetchone()
-        if row is None:
-            return False
-        self._insert(piece_id, bytes(row[0]))
-        return True
+            self._insert(as_int(piece_id), as_bytes(vector))
 
     def _insert(self, piece_id: int, vector: bytes) -> None:
-        folder_id = self.db.execute(
-            "SELECT entry_id >> 32 FROM memory_piece WHERE id = ?", (piece_id,)
-        ).fetchone()
+        folder_id = scalar(self.db, "SELECT entry_id >> 32 FROM memory_piece WHERE id = ?", (piece_id,))
         self.drop(piece_id)  # vec0 has no upsert; its UPDATE forgets that a parameter is int8 (0.1.9)
         self.db.execute(
             "INSERT INTO memory_vec (piece_id, folder_id, embedding) VALUES (?, ?, vec_int8(?))",
-            (piece_id, folder_id[0], vector),
+            (piece_id, folder_id, vector),
         )
         self.db.execute("UPDATE memory_piece SET state = 1, tries = 0 WHERE id = ?", (piece_id,))
 
@@ -91,8 +79,8 @@ class Vectors:
 
     def canary(self) -> bytes | None:
         """The model's vector of a fixed text, as it was when the table was made."""
-        row = self.db.execute("SELECT value FROM meta WHERE key = 'vec_canary'").fetchone()
-        return bytes(row[0]) if row else None
+        value = scalar(self.db, "SELECT value FROM meta WHERE key = 'vec_canary'")
+        return value if isinstance(value, bytes) else None
 
     def set_canary(self, vector: bytes) -> None:
         self.db.execute("INSERT OR REPLACE INTO meta VALUES ('vec_canary', ?)", (vector,))
@@ -111,8 +99,7 @@ class Vectors:
                     "INSERT OR REPLACE INTO embedding_cache VALUES (?, ?, ?, ?)",
                     (self.model, piece.sha256, vector, today),
                 )
-                current = self.db.execute("SELECT sha256 FROM memory_piece WHERE id = ?", (piece.id,)).fetchone()
-                if current and bytes(current[0]) == piece.sha256:
+                if scalar(self.db, "SELECT sha256 FROM memory_piece WHERE id = ?", (piece.id,)) == piece.sha256:
                     self._insert(piece.id, vector)
                     kept += 1
         return kept
@@ -144,13 +131,10 @@ class Vectors:
                 ).fetchall()
             ]
             self.db.executemany("DELETE FROM memory_vec WHERE piece_id = ?", [(s,) for s in strays])
-            lost = self.db.execute(
-                "SELECT count(*) FROM memory_piece WHERE state = 1 AND id NOT IN (SELECT rowid FROM memory_vec_rowids)"
-            ).fetchone()
             self.db.execute(
                 "UPDATE memory_piece SET state = 0 WHERE state = 1 AND id NOT IN (SELECT rowid FROM memory_vec_rowids)"
             )
-        return len(strays) + int(lost[0] if lost else 0)
+            return len(strays) + self.db.changes()
 
     def forget(self) -> None:
         """Let go of all vectors and of the cache: each is to be made anew."""
@@ -167,10 +151,10 @@ class Vectors:
         """Write the vectors anew when more than half of their slots are holes: vec0 never fills a hole again."""
         if self.missing or self.model is None:
             return False
-        slots = self.db.execute("SELECT coalesce(sum(size), 0), count(DISTINCT partition00) FROM memory_vec_chunks")
-        total, partitions = next(iter(slots))
-        live = next(iter(self.db.execute("SELECT count(*) FROM memory_vec_rowids")))[0]
-        if total <= 2 * live + 2 * CHUNK * max(int(partitions), 1):
+        slots = as_int(scalar(self.db, "SELECT coalesce(sum(size), 0) FROM memory_vec_chunks"))
+        partitions = as_int(scalar(self.db, "SELECT count(DISTINCT partition00) FROM memory_vec_chunks"))
+        live = as_int(scalar(self.db, "SELECT count(*) FROM memory_vec_rowids"))
+        if slots <= 2 * live + 2 * CHUNK * max(partitions, 1):
             return False
         with transaction(self.db):
             rows = self.db.execute("SELECT piece_id, folder_id, embedding FROM memory_vec").fetchall()
@@ -183,5 +167,24 @@ class Vectors:
 
 def vector_model(db: Connection) -> tuple[str | None, int | None]:
     """The model and dimension that memory_vec was made for."""
-    rows = dict(db.execute("SELECT key, value FROM meta WHERE key IN ('vec_model', 'vec_dimension')").fetchall())
-    return rows.get("vec_model"), rows.get("vec_dimension")
+    model = scalar(db, "SELECT value FROM meta WHERE key = 'vec_model'")
+    dimension = scalar(db, "SELECT value FROM meta WHERE key = 'vec_dimension'")
+    return model, dimension
+
+
+def expire_cache(db: Connection, today: str, before: str) -> None:
+    """Inside a transaction: note today's use of cached vectors, and let go of those unused since a day."""
+    db.execute(
+        "UPDATE embedding_cache SET used = ?1 WHERE used < ?1 AND sha256 IN (SELECT sha256 FROM memory_piece)", (today,)
+    )
+    db.execute("DELETE FROM embedding_cache WHERE used < ?", (before,))
+
+
+def read_cache(db: Connection) -> list[tuple[object, ...]]:
+    """Every cached vector, to be carried over into another index. Raises what damage raises."""
+    return [tuple(row) for row in db.execute("SELECT model, sha256, vector, used FROM embedding_cache")]
+
+
+def put_cache(db: Connection, rows: list[tuple[object, ...]]) -> None:
+    """Inside a transaction."""
+    db.executemany("INSERT OR IGNORE INTO embedding_cache (model, sha256, vector, used) VALUES (?, ?, ?, ?)", rows)

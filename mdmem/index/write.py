@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from mdmem.db import Connection
+from mdmem.db import Connection, as_bytes, as_int, scalar
 from mdmem.errors import Problem
 from mdmem.index.edges import fold_target
 from mdmem.index.row import FOLDER_BITS, Row, Stat, key_folded
@@ -17,10 +17,23 @@ _COLUMNS = (
     " valid_from invalid_at expires superseded_by created updated created_found updated_found ended front size mtime_ns"
     " ctime_ns device inode looked_ns sha256 broken"
 ).split()
+_INSERT = f"INSERT INTO memory_entry ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})"
 _PUT = (
-    f"INSERT INTO memory_entry ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})"
-    f" ON CONFLICT (id) DO UPDATE SET {', '.join(f'{c} = excluded.{c}' for c in _COLUMNS[1:])}"
+    f"{_INSERT} ON CONFLICT (id) DO UPDATE SET {', '.join(f'{c} = excluded.{c}' for c in _COLUMNS[1:])}"
 )
+
+
+class _Gathered:
+    """Rows of several memories, table by table."""
+
+    __slots__ = ("edges", "links", "names", "pieces", "text")
+
+    def __init__(self) -> None:
+        self.text: list[tuple[object, ...]] = []
+        self.links: list[tuple[int, int]] = []
+        self.edges: list[tuple[int, str, str]] = []
+        self.names: list[tuple[str, int]] = []
+        self.pieces: list[tuple[int, int, bytes]] = []
 
 
 class Writer:
@@ -32,12 +45,17 @@ class Writer:
         self._entity_ids: dict[str, int] = {}
         self._next_ids: dict[int, int] = {}
         self._unlinked: set[int] = set()
+        self._gathered = _Gathered()
 
     def forget_caches(self) -> None:
         """After a rolled back transaction: ids given out in it are void."""
         self._entity_ids.clear()
         self._next_ids.clear()
         self._unlinked.clear()
+        self._gathered = _Gathered()
+
+    def set_meta(self, key: str, value: str) -> None:
+        self.db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
 
     def folder(self, scope: Scope, path: str) -> int:
         """The id of a scope folder, made when new."""
@@ -49,45 +67,80 @@ class Writer:
                 "UPDATE scope_folder SET scope = ?, scope_ref = ? WHERE id = ?", (scope.kind, scope.ref, row[0])
             )
             return int(row[0])
-        made = self.db.execute(
-            "INSERT INTO scope_folder (scope, scope_ref, path) VALUES (?, ?, ?) RETURNING id",
-            (scope.kind, scope.ref, path),
-        ).fetchone()
-        return int(made[0])
+        return as_int(
+            scalar(
+                self.db,
+                "INSERT INTO scope_folder (scope, scope_ref, path) VALUES (?, ?, ?) RETURNING id",
+                (scope.kind, scope.ref, path),
+            )
+        )
+
+    def set_away(self, folder_id: int, state: str, now: str) -> None:
+        """The folder is not there or can't be read: its rows stay, out of recall."""
+        self.db.execute("UPDATE scope_folder SET state = ?, last_scan = ? WHERE id = ?", (state, now, folder_id))
+
+    def set_present(self, folder_id: int, identity: tuple[int, int] | None, now: str, *, moved: bool) -> None:
+        device, inode = identity or (None, None)
+        self.db.execute(
+            "UPDATE scope_folder SET device = ?, inode = ?, state = 'ok', last_change = iif(?, ?, last_change)"
+            " WHERE id = ?",
+            (device, inode, moved, now, folder_id),
+        )
+
+    def set_scanned(self, folder_id: int, now: str, drift: int) -> None:
+        """A whole scan has been written: set last, so that half an index never counts as complete."""
+        self.db.execute(
+            "UPDATE scope_folder SET complete = 1, last_scan = ?, last_drift = ? WHERE id = ?", (now, drift, folder_id)
+        )
+
+    def set_head(self, folder_id: int, head: str | None) -> None:
+        self.db.execute("UPDATE scope_folder SET head = ? WHERE id = ?", (head, folder_id))
 
     def put(self, folder_id: int, row: Row, entry_id: int | None) -> int:
-        """Write one memory; `entry_id` is the row it replaces, None when it is new. Returns its id."""
+        """Write one memory; `entry_id` is the row it replaces, None when it is new. Returns its id.
+
+        What other tables hold of it is gathered, and written by `flush`.
+        """
         new = entry_id is None
         if entry_id is None:
             entry_id = self._next_id(folder_id)
-        self.db.execute(_PUT, _values(entry_id, folder_id, row))
-        if not new:
-            self.db.execute("DELETE FROM memory_fts WHERE rowid = ?", (entry_id,))
-            self._unlink_entities(entry_id)
-            self.db.execute("DELETE FROM memory_edge WHERE entry_id = ?", (entry_id,))
-            self.db.execute("DELETE FROM memory_name WHERE entry_id = ?", (entry_id,))
-        self.db.execute("INSERT INTO memory_fts (rowid, name, description, body, labels) VALUES (?, ?, ?, ?, ?)", (entry_id, *row.texts))
-        if row.entities:
-            self.db.executemany(
-                "INSERT OR IGNORE INTO memory_entity_link VALUES (?, ?)",
-                [(entry_id, self._entity_id(name)) for name in row.entities],
-            )
-        if row.edges:
-            self.db.executemany("INSERT INTO memory_edge VALUES (?, ?, ?)", [(entry_id, *edge) for edge in row.edges])
-        self.db.executemany("INSERT INTO memory_name VALUES (?, ?)", [(name, entry_id) for name in row.names])
-        self._put_pieces(entry_id, row.pieces, new=new)
+        else:
+            self._clear(entry_id)
+        self.db.execute(_PUT if not new else _INSERT, _values(entry_id, folder_id, row))
+        self._gathered.text.append((entry_id, *row.texts))
+        self._gathered.links += [(entry_id, self._entity_id(name)) for name in row.entities]
+        self._gathered.edges += [(entry_id, *edge) for edge in row.edges]
+        self._gathered.names += [(name, entry_id) for name in row.names]
+        if new:
+            self._gathered.pieces += [(entry_id, n, sha) for n, sha in enumerate(row.pieces)]
+        else:
+            self._put_pieces(entry_id, row.pieces)
         return entry_id
 
-    def _put_pieces(self, entry_id: int, shas: Sequence[bytes], *, new: bool) -> None:
+    def _clear(self, entry_id: int) -> None:
+        self.db.execute("DELETE FROM memory_fts WHERE rowid = ?", (entry_id,))
+        self._unlink_entities(entry_id)
+        self.db.execute("DELETE FROM memory_edge WHERE entry_id = ?", (entry_id,))
+        self.db.execute("DELETE FROM memory_name WHERE entry_id = ?", (entry_id,))
+
+    def flush(self) -> None:
+        """Write what `put` gathered: many rows by one statement cost half."""
+        rows, self._gathered = self._gathered, _Gathered()
+        many = self.db.executemany
+        many("INSERT INTO memory_fts (rowid, name, description, body, labels) VALUES (?, ?, ?, ?, ?)", rows.text)
+        many("INSERT OR IGNORE INTO memory_entity_link VALUES (?, ?)", rows.links)
+        many("INSERT INTO memory_edge VALUES (?, ?, ?)", rows.edges)
+        many("INSERT INTO memory_name VALUES (?, ?)", rows.names)
+        many("INSERT INTO memory_piece (entry_id, n, sha256) VALUES (?, ?, ?)", rows.pieces)
+        if rows.pieces:
+            self.vectors.fill_from_cache()
+
+    def _put_pieces(self, entry_id: int, shas: Sequence[bytes]) -> None:
         """Keep the pieces whose text stayed, so that an edit embeds only what it changed."""
-        old: list[tuple[int, bytes]] = []
-        if not new:
-            old = [
-                (int(r[0]), bytes(r[1]))
-                for r in self.db.execute("SELECT id, sha256 FROM memory_piece WHERE entry_id = ? ORDER BY n", (entry_id,))
-            ]
-            if [sha for _, sha in old] == list(shas):
-                return
+        rows = self.db.execute("SELECT id, sha256 FROM memory_piece WHERE entry_id = ? ORDER BY n", (entry_id,))
+        old: list[tuple[int, bytes]] = [(as_int(r[0]), as_bytes(r[1])) for r in rows]
+        if [sha for _, sha in old] == list(shas):
+            return
         free: dict[bytes, list[int]] = {}
         for piece_id, sha in old:
             free.setdefault(sha, []).append(piece_id)
@@ -95,8 +148,7 @@ class Writer:
             if free.get(sha):
                 self.db.execute("UPDATE memory_piece SET n = ? WHERE id = ?", (n, free[sha].pop(0)))
                 continue
-            self.db.execute("INSERT INTO memory_piece (entry_id, n, sha256) VALUES (?, ?, ?)", (entry_id, n, sha))
-            self.vectors.from_cache(self.db.last_insert_rowid(), sha)
+            self._gathered.pieces.append((entry_id, n, sha))
         self._drop_pieces(piece_id for ids in free.values() for piece_id in ids)
 
     def _drop_pieces(self, piece_ids: Iterable[int]) -> None:
@@ -152,11 +204,20 @@ class Writer:
             [(folder_id, *problem, origin) for problem in problems],
         )
 
+    def drop_stray_problems(self, folder_id: int) -> None:
+        """Problems of files that are no memories any more."""
+        self.db.execute(
+            "DELETE FROM memory_problem WHERE folder_id = ?1 AND origin = 'file' AND path NOT IN"
+            " (SELECT path FROM memory_entry WHERE folder_id = ?1)",
+            (folder_id,),
+        )
+
     def resolve(self, folder_id: int, keys: Iterable[str] | None = None) -> None:
         """What follows from the folder as a whole: who is replaced by whom, and keys that two files claim.
 
         `keys`: the folded keys that this sync touched; None looks at all.
         """
+        self.flush()
         self._drop_orphans()
         self._resolve_supersedes(folder_id)
         self._resolve_keys(folder_id, keys)
@@ -180,13 +241,14 @@ class Writer:
     def _resolve_supersedes(self, folder_id: int) -> None:
         low, high = folder_id << FOLDER_BITS, (folder_id + 1) << FOLDER_BITS
         claims = self.db.execute(
-            "SELECT n.entry_id, e.key FROM memory_edge d JOIN memory_entry e ON e.id = d.entry_id"
-            " JOIN memory_name n ON n.name = d.target AND n.entry_id > ?1 AND n.entry_id < ?2 AND n.entry_id != e.id"
-            " WHERE d.kind = 'supersedes' AND d.entry_id > ?1 AND d.entry_id < ?2"
+            "SELECT d.target, e.key, e.id FROM memory_edge d JOIN memory_entry e ON e.id = d.entry_id"
+            " WHERE d.kind = 'supersedes' AND d.entry_id > ? AND d.entry_id < ?"
             " AND coalesce(e.status, '') != 'archived' ORDER BY e.path DESC",
             (low, high),
-        )
-        wanted = {int(entry_id): str(key) for entry_id, key in claims}
+        ).fetchall()
+        wanted: dict[int, str] = {}
+        for target, key, claimant in claims:
+            wanted.update({i: str(key) for i in self._named(folder_id, str(target)) if i != claimant})
         have = {
             int(r[0]): str(r[1])
             for r in self.db.execute(
@@ -197,6 +259,16 @@ class Writer:
             self.db.execute(
                 "UPDATE memory_entry SET replaced_by = ? WHERE id = ?", (wanted.get(entry_id), entry_id)
             )
+
+    def _named(self, folder_id: int, target: str) -> list[int]:
+        """The memories of a folder that a folded link target means."""
+        low, high = folder_id << FOLDER_BITS, (folder_id + 1) << FOLDER_BITS
+        rows = self.db.execute(
+            "SELECT id FROM memory_entry WHERE folder_id = ?1 AND key_folded = ?2 UNION"
+            " SELECT entry_id FROM memory_name WHERE name = ?2 AND entry_id > ?3 AND entry_id < ?4",
+            (folder_id, target, low, high),
+        )
+        return [int(str(row[0])) for row in rows]
 
     def _resolve_keys(self, folder_id: int, keys: Iterable[str] | None) -> None:
         """Two files that claim one key: the more reliable source, then the newer, then the more certain, then the
@@ -250,9 +322,10 @@ class Writer:
     def _entity_id(self, name: str) -> int:
         known = self._entity_ids.get(name)
         if known is None:
-            row = self.db.execute("SELECT id FROM memory_entity WHERE name = ?", (name,)).fetchone()
-            row = row or self.db.execute("INSERT INTO memory_entity (name) VALUES (?) RETURNING id", (name,)).fetchone()
-            known = self._entity_ids[name] = int(row[0])
+            found = scalar(self.db, "SELECT id FROM memory_entity WHERE name = ?", (name,))
+            if found is None:
+                found = scalar(self.db, "INSERT INTO memory_entity (name) VALUES (?) RETURNING id", (name,))
+            known = self._entity_ids[name] = as_int(found)
         return known
 
 

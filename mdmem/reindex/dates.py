@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from mdmem.db import Connection, transaction
 from mdmem.files import git, printable
+from mdmem.index import read
 from mdmem.index.write import Writer
 from mdmem.reindex.look import rfc3339
 
@@ -31,19 +32,16 @@ def find_dates(folder: str) -> Dates | None:
 
 def apply_dates(db: Connection, writer: Writer, folder_id: int, found: Dates) -> int:
     """Write what git knows to the memories of a folder; how many changed."""
-    rows = db.execute(
-        "SELECT id, path, mtime_ns, created_found, updated_found FROM memory_entry WHERE folder_id = ?", (folder_id,)
-    ).fetchall()
     changes = []
-    for entry_id, path, mtime_ns, *have in rows:
-        mtime = rfc3339(int(str(mtime_ns)))
-        wanted = found.dates.get(str(path), (mtime, mtime))
-        if tuple(have) != wanted:
-            changes.append((int(str(entry_id)), *wanted))
+    for entry_id, path, mtime_ns, created, updated in read.dates_found(db, folder_id):
+        mtime = rfc3339(mtime_ns)
+        wanted = found.dates.get(path, (mtime, mtime))
+        if (created, updated) != wanted:
+            changes.append((entry_id, *wanted))
     with transaction(db):
         for entry_id, created, updated in changes:
             writer.set_dates(entry_id, created, updated)
-        db.execute("UPDATE scope_folder SET head = ? WHERE id = ?", (found.head, folder_id))
+        writer.set_head(folder_id, found.head)
     return len(changes)
 
 

@@ -57,11 +57,11 @@ Finding = Gone | Same | Unclear | Unreadable | Broken | Readable
 
 
 def look_into(
-    scope: Scope, file: Found, known: Known | None, *, second_look: bool, aliases: Mapping[str, str]
+    scope: Scope, root: Path, file: Found, known: Known | None, *, second_look: bool, aliases: Mapping[str, str]
 ) -> Finding:
     """Read a file and say what it holds. Never raises for what stands in it."""
     looked_ns = time.time_ns()
-    read = files.read(_root(scope), file.rel)
+    read = files.read(root, file.rel)
     if read is None:
         return Gone()
     if isinstance(read, Problem):
@@ -105,10 +105,6 @@ def _parse(
         aliases=aliases,
     )
     return Readable(row, [*parsed.problems, *problems])
-
-
-def _root(scope: Scope) -> Path:
-    return Path(scope.folder)
 
 
 def _stat(read: Read, looked_ns: int) -> Stat:

@@ -128,6 +128,7 @@ class _Pass:
             with transaction(self.s.db):
                 for file, finding in findings:
                     self._apply(file, finding, known, removed)
+                self.s.writer.flush()
                 if n == len(batches) - 1:
                     self._finish(paths, scan, removed, whole=paths is None)
         return self._outcome(removed, scan)
@@ -146,14 +147,13 @@ class _Pass:
 
     def _away(self, state: str) -> Outcome:
         """The folder is not there, or can't be read: its rows stay, out of recall, and return with it."""
-        self.s.db.execute(
-            "UPDATE scope_folder SET state = ?, last_scan = ? WHERE id = ?", (state, _now(), self.folder_id)
-        )
+        self.s.writer.set_away(self.folder_id, state, _now())
         return Outcome(self.folder_id, state)
 
     def _look(self, file: Found, known: Mapping[str, Known]) -> Finding:
         return look_into(
             self.scope,
+            self.root,
             file,
             known.get(printable(file.rel)),
             second_look=self.second_look,
@@ -206,19 +206,13 @@ class _Pass:
         same = next((row for row in removed.values() if row.sha256 == sha256), None)
         if same or not own_id:
             return same
-        ids = {
-            int(str(r[0]))
-            for r in self.s.db.execute(
-                "SELECT id FROM memory_entry WHERE folder_id = ? AND json_extract(front, '$.id') = ?",
-                (self.folder_id, own_id),
-            )
-        }
+        ids = read.ids_by_own_id(self.s.db, self.folder_id, own_id)
         return next((row for row in removed.values() if row.id in ids), None)
 
     def _note_key(self, entry_id: int) -> None:
-        row = self.s.db.execute("SELECT key_folded FROM memory_entry WHERE id = ?", (entry_id,)).fetchone()
-        if row:
-            self.keys.add(str(row[0]))
+        key = read.key_of(self.s.db, entry_id)
+        if key is not None:
+            self.keys.add(key)
 
     def _finish(self, paths: list[str] | None, scan: Scan, removed: Mapping[str, Known], *, whole: bool) -> None:
         """Inside the last transaction: what is gone, what the scan met, what follows for the folder as a whole."""
@@ -236,11 +230,7 @@ class _Pass:
         if paths is None:
             self._problems(None, "scan", problems)
             self._problems(None, "whole", whole)
-            self.s.db.execute(
-                "DELETE FROM memory_problem WHERE folder_id = ?1 AND origin = 'file' AND path NOT IN"
-                " (SELECT path FROM memory_entry WHERE folder_id = ?1)",
-                (self.folder_id,),
-            )
+            self.s.writer.drop_stray_problems(self.folder_id)
             return
         by_path: dict[str, list[Problem]] = {printable(path): [] for path in paths}
         for problem in problems:
@@ -252,20 +242,12 @@ class _Pass:
         self.s.writer.put_problems(self.folder_id, path, origin, problems)
 
     def _note_folder(self, removed: Mapping[str, Known], *, whole: bool) -> None:
-        device, inode = files.folder_identity(self.root) or (None, None)
         now = _now()
-        moved = bool(self.added or self.moved or self.changed or removed)
-        self.s.db.execute(
-            "UPDATE scope_folder SET device = ?, inode = ?, state = 'ok', last_change = iif(?, ?, last_change)"
-            " WHERE id = ?",
-            (device, inode, moved, now, self.folder_id),
-        )
+        drift = len(self.added) + len(self.moved) + self.changed + len(removed)
+        identity = files.folder_identity(self.root)
+        self.s.writer.set_present(self.folder_id, identity, now, moved=drift > 0)
         if whole and not self.unclear:
-            drift = len(self.added) + len(self.moved) + self.changed + len(removed)
-            self.s.db.execute(
-                "UPDATE scope_folder SET complete = 1, last_scan = ?, last_drift = ? WHERE id = ?",
-                (now, drift, self.folder_id),
-            )
+            self.s.writer.set_scanned(self.folder_id, now, drift)
 
     def _outcome(self, removed: Mapping[str, Known], scan: Scan) -> Outcome:
         self.s.ledger.follow(
@@ -276,16 +258,13 @@ class _Pass:
             added=self.added,
             now=_now(),
         )
-        counted = self.s.db.execute(
-            "SELECT count(*) FROM memory_problem WHERE folder_id = ?", (self.folder_id,)
-        ).fetchone()
         return Outcome(
             self.folder_id,
             "ok",
             len(self.added),
             self.changed + len(self.moved),
             len(removed),
-            int(counted[0]),
+            read.count_problems(self.s.db, self.folder_id),
             frozenset(self.unclear),
             self.touched,
         )
