@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 import unicodedata
 from collections.abc import Mapping
@@ -23,14 +24,23 @@ def normalise(name: str, aliases: Mapping[str, str]) -> str:
     `aliases` (from the config) has the last word; its keys are matched before and after folding. '' when nothing is
     left.
     """
-    folded = _SPACE.sub(" ", unicodedata.normalize("NFKC", name)).strip().strip("`'\"").lower()
+    folded = _folded(name)
     if folded in aliases:
         return aliases[folded].lower()
+    short = _shortened(folded)
+    return aliases.get(short, short).lower() if aliases else short
+
+
+@functools.lru_cache(2048)
+def _folded(name: str) -> str:
+    return _SPACE.sub(" ", unicodedata.normalize("NFKC", name)).strip().strip("`'\"").lower()
+
+
+@functools.lru_cache(2048)
+def _shortened(folded: str) -> str:
     if match := _NPM.fullmatch(folded):
         folded = match[1]
-    folded = _TAIL.sub("", folded)
-    folded = folded.encode()[:MAX_BYTES].decode("utf-8", "ignore")
-    return aliases.get(folded, folded).lower()
+    return _TAIL.sub("", folded).encode("utf-8", "replace")[:MAX_BYTES].decode("utf-8", "ignore")
 
 
 def entities_of(memory: Memory, aliases: Mapping[str, str]) -> list[str]:

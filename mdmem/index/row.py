@@ -59,7 +59,8 @@ def make_row(
 ) -> Row:
     """`found`: the (created, updated) times that hold where the file does not say."""
     entities = entities_of(memory, aliases)
-    labels = " ".join((memory.key, *memory.entities, *memory.tags, *memory.aliases, *entities))
+    as_written = (name for name in memory.entities if name.lower() not in entities)
+    labels = " ".join((memory.key, *memory.tags, *memory.aliases, *entities, *as_written))
     return Row(
         memory,
         path,

@@ -11,6 +11,7 @@ space and punctuation, and stems. What is done here before it:
 
 from __future__ import annotations
 
+import functools
 import re
 import unicodedata
 
@@ -26,11 +27,12 @@ _CJK_RUN = re.compile(f"[{_CJK_CHARS}]+")
 # A word with something inside that a tokenizer would cut at: a sign between letters, or a change of case.
 # Possessive, and never begun inside a word: a long word must not be tried from each of its letters.
 _IDENTIFIER = re.compile(
-    r"(?<![A-Za-z0-9])(?:[A-Za-z0-9]++(?:[_.:/@\\-]++[A-Za-z0-9]++)++|[A-Z]?[a-z0-9]++[A-Z][A-Za-z0-9]*+)|_++\w*+"
+    r"(?<!\w)(?:[A-Za-z0-9]++(?:[_.:/@\\-]++[A-Za-z0-9]++)++|[A-Z]?[a-z0-9]++[A-Z][A-Za-z0-9]*+)|_++\w*+"
 )
 _PART = re.compile(r"[A-Z]+(?![a-z])[0-9]*|[A-Z]?[a-z]+[0-9]*|[0-9]+")
 _SIGNED = re.compile(r"\b([cfCF])(\+\+|#)(?!\w)")
 _SIGN_NAME = {"++": "plusplus", "#": "sharp"}
+_EDGES = ".,;:!?()[]{}\"'`*"
 _WORD = re.compile(r"\w+")
 
 _STOP_EN = frozenset(
@@ -49,11 +51,20 @@ _STOP_ZH_CHARS = frozenset("的了吗呢吧啊呀嘛么")
 
 def index_text(text: str) -> str:
     """A text as FTS5 is to see it when it is written."""
-    if text.isascii():
-        return _IDENTIFIER.sub(_with_parts, _SIGNED.sub(_spell_sign, text))
-    text = unicodedata.normalize("NFKC", text)
-    text = _CJK_RUN.sub(_spread, text)
-    return _IDENTIFIER.sub(_with_parts, _SIGNED.sub(_spell_sign, text)).replace("\0", " ")
+    if not text.isascii():
+        text = _CJK_RUN.sub(_spread, unicodedata.normalize("NFKC", text))
+    # Nearly every word is plain: only the others are worth a regular expression.
+    return " ".join(
+        [w if len(w) == 1 or (w.isalpha() and w[1:].islower()) else _odd_word(w) for w in text.replace("\0", " ").split()]
+    )
+
+
+@functools.lru_cache(4096)  # names, tags and paths come again and again in one folder
+def _odd_word(word: str) -> str:
+    bare = word.strip(_EDGES)
+    if bare.isalpha() and bare[1:].islower():
+        return bare
+    return _IDENTIFIER.sub(_with_parts, _SIGNED.sub(_spell_sign, word))
 
 
 def _spread(run: re.Match[str]) -> str:
@@ -67,7 +78,7 @@ def _with_parts(match: re.Match[str]) -> str:
 
 def _parts(identifier: str) -> list[str]:
     """The parts of an identifier, lower case: `getHTTPById2` -> get, http, by, id2."""
-    return [part.lower() for word in re.split(r"[^A-Za-z0-9]+", identifier) for part in _PART.findall(word)]
+    return [part.lower() for part in _PART.findall(identifier)]
 
 
 def _spell_sign(match: re.Match[str]) -> str:
