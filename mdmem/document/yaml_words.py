@@ -24,6 +24,7 @@ _WORDS = (
     ("did not find expected node content", "a value can't begin with this character", _QUOTE),
     ("found undefined tag handle", "a value can't begin with '!'", _QUOTE),
     ("unknown escape character", "'\\' begins an escape inside double quotes", "use single quotes, or write '\\\\'"),
+    ("maximum nesting depth", "this is nested far too deep", "keep frontmatter to 'key: value' and lists"),
     ("invalid Unicode character escape", "this \\u escape is no character", "write the character itself"),
 )
 _STARTERS = {"\t": ("a tab is used to indent", "indent with spaces")}
