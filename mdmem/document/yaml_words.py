@@ -62,9 +62,7 @@ def _place(error: Any, text: str) -> tuple[int, int]:  # noqa: ANN401  # PyYAML'
     context = str(getattr(error, "context", "") or "")
     if "quoted scalar" in context and "end of stream" in str(error.problem):
         return _open_quote(text)
-    if mark is None:
-        return 0, 0
-    before = text[: mark.index]
+    before = text[: mark.index if mark else getattr(error, "position", 0)]
     row = before.count("\n")
     return row, len(before) - before.rfind("\n") - 1
 

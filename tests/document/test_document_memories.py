@@ -70,6 +70,9 @@ def test_a_bare_file_has_defaults_from_path_body_and_scope(scope: str, kind: str
         ("Title\n=====\ntext", "Title"),
         ("Title\n---\ntext", "Title"),
         ("```\n# not this\n```\n# `this` one", "this one"),
+        ("# #\n# C#\n", "C#"),
+        ("###### a ## b ##  \n", "a ## b"),
+        ("####### seven\n", "deploy blyck now"),
         ("#tag only\n\ntext", "deploy blyck now"),
         ("- item\n---\ntext", "deploy blyck now"),
         ("one\ntwo\n---\n", "deploy blyck now"),
@@ -350,6 +353,21 @@ def test_c2_keys_are_compared_normalised() -> None:
     assert good(front("key: ''")).explicit_key is False
 
 
+def test_empty_values_count_as_not_written() -> None:
+    memory = good(
+        front("name:\ncreated:\ntags: [a, ~]\naliases: ', ,'\ntype: ~\nkey: null\nstatus: ''\nconfidence:\nproof: ~")
+    )
+
+    assert (memory.name, memory.created, memory.tags, memory.aliases) == ("deploy blyck now", None, ("a",), ())
+    assert (memory.type, memory.key, memory.status, memory.confidence, memory.proof) == (
+        "user",
+        "ops/deploy-blyck_now",
+        None,
+        1.0,
+        None,
+    )
+
+
 def test_links_stand_in_prose_not_in_code() -> None:
     body = "[[a]] [[b#h|l]] ![[c]] [[a]] [[#here]] `[[d]]` | [[e\\|x]] |\n```\n[[f]]\n```\n[[g\nh]] [[ i ]] [[]]"
 
@@ -375,5 +393,23 @@ def test_keys_without_a_meaning_stay_in_extra() -> None:
 
 
 def test_a_long_line_of_marks_is_read_in_linear_time() -> None:
-    for piece in ("*a ", "`a ``b ", "[[a", "_x", "**", "a. b", "- ", "> ", "#", "[x](", "=", "<!--"):
-        assert good(piece * 20_000 + "\n") is not None
+    for piece in (
+        "*a ",
+        "`a ``b ",
+        "[[a",
+        "_x",
+        "**",
+        "a. b",
+        "- ",
+        "> ",
+        "#",
+        "[x](",
+        "=",
+        "<!--",
+        "# ",
+        " #",
+        "- - ",
+        "| ",
+        " ",
+    ):
+        assert good("# x" + piece * 20_000 + "y\n\n" + piece * 20_000 + "y\n").name
