@@ -414,6 +414,15 @@ def test_h5_many_bad_texts_do_not_keep_the_good_ones_waiting() -> None:
     assert found[9:] == [vector_of(text) for text in texts[9:]]
 
 
+def test_h5_a_server_that_fails_while_a_batch_is_halved_is_left_alone() -> None:
+    with ScriptedServer([Step(status=400), Step()], then=Step(status=503)) as server:
+        found = endpoint(server).passages([f"memory {number}" for number in range(8)])
+
+    assert [len(request.texts) for request in server.requests] == [8, 1, 4]
+    assert all(error.retry_after_s is not None for error in failed(found))
+    assert len(failed(found)) == 8
+
+
 def test_h5_a_lone_bad_text_is_told_from_a_bad_server() -> None:
     with ScriptedServer(react=on_word("poison", Step(status=400))) as server:
         assert only_error(endpoint(server).passages(["poison"])).retry_after_s is None
