@@ -37,7 +37,7 @@ def normalise_date(text: str) -> str | None:
     if not _is_day(year, month, day):
         return None
     iso = f"{year:04d}-{month:02d}-{day:02d}"
-    if _first(group, "H") == "0" and group["H"] is None and group["H2"] is None and group["H3"] is None:
+    if not (group["H"] or group["H2"] or group["H3"]):
         return iso
     time, offset = _time(group), _offset(group["z"])
     return f"{iso}T{time}{offset}" if time and offset else None

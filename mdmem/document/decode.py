@@ -32,7 +32,9 @@ _SIGNATURES = (
     b"\x28\xb5\x2f\xfd",
     b"BZh9",
 )
+_BINARY = (None, "binary", "this is not text", "move it out of the scope folder, or give it another ending")
 _CONTROL = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f]")
+_CONTROL_BYTES = bytes(code for code in range(32) if chr(code) not in "\t\n\r\f\x1b") + b"\x7f"
 _NEWLINE = re.compile(r"\r\n?|\n")
 _NEWLINE_BYTES = re.compile(rb"\r\n?|\n")
 
@@ -51,12 +53,15 @@ def decode(data: bytes, report: Report) -> Decoded | None:
     mark, encoding = _mark_of(data)
     if not mark:
         if _is_binary(data):
-            report.add(None, "binary", "this is not text", "move it out of the scope folder, or give it another ending")
+            report.add(*_BINARY)
             return None
         encoding = _unmarked(data)
     try:
         text = str(data[len(mark) :], encoding)
     except UnicodeDecodeError as error:
+        if not mark and _looks_binary(data[:SNIFF_BYTES]):
+            report.add(*_BINARY)
+            return None
         return _replaced(data, mark, encoding, error, report)
     if encoding != "utf-8" and not mark:
         report.add(1, "not-utf8", f"this is {encoding} without a byte order mark", "save the file as UTF-8")
@@ -89,6 +94,11 @@ def _is_binary(data: bytes) -> bool:
     head = data[:SNIFF_BYTES]
     nuls = head.count(0)
     return nuls >= 8 and nuls * 20 >= len(head) and _unmarked(data) == "utf-8"
+
+
+def _looks_binary(head: bytes) -> bool:
+    """Of bytes that are no UTF-8: whether one in twenty is a control character, which old encodings don't use."""
+    return (len(head) - len(head.translate(None, _CONTROL_BYTES))) * 20 > len(head)
 
 
 def _unmarked(data: bytes) -> str:

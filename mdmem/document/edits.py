@@ -101,17 +101,15 @@ def compose(fields: Mapping[str, str | list[str]], body: str) -> bytes:
 
 
 def _lay_open(data: bytes) -> _Sheet:
-    doc = parse(data, "")
-    for problem in doc.problems:
-        if problem.code in _REFUSED:
-            raise RefusedError(_REFUSED[problem.code], hint="edit the file by hand")
+    doc, report = parse(data, ""), Report("")
+    decoded = decode(data, report)
+    parts = split(decoded.text) if decoded else None
+    refused = next((_REFUSED[problem.code] for problem in doc.problems if problem.code in _REFUSED), None)
+    if refused is not None or decoded is None or parts is None:
+        raise RefusedError(refused or "the file can't be read as text", hint="edit the file by hand")
     if doc.broken:
         worst = doc.problems[-1]
         raise RefusedError(f"the frontmatter can't be read: {worst.message}", hint=worst.hint)
-    decoded, report = decode(data, Report("")), Report("")
-    parts = split(decoded.text) if decoded else None
-    if decoded is None or parts is None:
-        raise RefusedError("the file can't be read as text", hint="edit the file by hand")
     block = read_front(plain_newlines(parts.front), report) or Block({}, {}, {}, flow=False)
     found = _NEWLINE.search(decoded.text)
     return _Sheet(decoded, doc, parts, block, lines_of(parts.front), found[0] if found else "\n")

@@ -9,10 +9,12 @@ from collections.abc import Iterable
 from mdmem.document.split import iter_prose
 
 MAX_DESCRIPTION = 160
+# Only the beginning of a line can become a name or a description; lines of megabytes exist.
+_MAX_LINE = 2000
 _MAX_SPANS = 30
 _MAX_SPAN_CHARS = 40
 
-_HEADING = re.compile(r" {0,3}#{1,6}(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*")
+_HEADING = re.compile(r" {0,3}#{1,6}(?=[ \t]|$)")
 _UNDERLINE = re.compile(r" {0,3}(?:=+|-+)[ \t]*")
 _RULE = re.compile(r" {0,3}([-*_])[ \t]*(?:\1[ \t]*){2,}")
 _LEAD = re.compile(r"\s*(?:>\s?|[-*+]\s+|\d{1,9}[.)]\s+)")
@@ -38,9 +40,9 @@ def title_of(body: str) -> str:
     if "#" not in body and "==" not in body and "--" not in body:
         return ""
     before, last = "", ""
-    for _, line in iter_prose(body):
-        found = _HEADING.fullmatch(line)
-        heading = found[1] or "" if found else ""
+    for _, whole in iter_prose(body):
+        line = whole[:_MAX_LINE]
+        heading = _heading(line)
         if last and not before and _UNDERLINE.fullmatch(line) and _is_paragraph(last):
             heading = last
         title = one_line(plain_words(heading)) if heading else ""
@@ -119,17 +121,28 @@ def shorten(text: str, limit: int = MAX_DESCRIPTION) -> str:
     return text[:cut].rstrip(" ,;:，、；：") + "…"
 
 
+def _heading(line: str) -> str:
+    """The text of a line `# like this ##`, else ""."""
+    found = _HEADING.match(line)
+    if found is None:
+        return ""
+    text = line[found.end() :].strip()
+    bare = text.rstrip("#")
+    return bare.rstrip() if not bare or bare[-1].isspace() else text
+
+
 def _is_paragraph(line: str) -> bool:
-    return not (_LEAD.match(line) or _HEADING.fullmatch(line) or _NOT_WORDS.match(line) or _RULE.fullmatch(line))
+    return not (_LEAD.match(line) or _HEADING.match(line) or _NOT_WORDS.match(line) or _RULE.fullmatch(line))
 
 
 def _first_paragraph(body: str) -> Iterable[str]:
     """Lines of the first paragraph or list item, without list and quote marks."""
     found: list[str] = []
-    for _, line in iter_prose(body):
+    for _, whole in iter_prose(body):
+        line = whole[:_MAX_LINE]
         if found and _UNDERLINE.fullmatch(line) and line.strip():
             found = []  # what stood above was a heading
-        elif not line.strip() or _HEADING.fullmatch(line) or _RULE.fullmatch(line) or _NOT_WORDS.match(line):
+        elif not line.strip() or _HEADING.match(line) or _RULE.fullmatch(line) or _NOT_WORDS.match(line):
             if found:
                 break
         elif found and _LEAD.match(line):

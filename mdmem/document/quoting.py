@@ -37,7 +37,7 @@ def key_text(key: str) -> str:
 
 
 def _item(text: str) -> str:
-    return text if _is_plain(text) and not re.search(r"[,\[\]{}:]", text) else _quoted(text)
+    return text if _is_plain(text) and not re.search(r"[,\[\]{}:?]", text) else _quoted(text)
 
 
 def _is_plain(text: str) -> bool:

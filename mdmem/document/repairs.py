@@ -11,6 +11,8 @@ from collections.abc import Callable
 
 from mdmem.document.keys import KNOWN_KEYS, canonical
 
+# A block that a person wrote by hand; each line may cost a parse.
+_MAX_LINES = 500
 _KEY_LINE = re.compile(r"([^\W\d][\w.\-]*)(?: *：[ \t]*|:(?:[ \t]+|$))(.*)")
 _CLOSED = re.compile(r"""("(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|\[[^\[\]]*\]|\{[^{}]*\})\s*\S""")
 
@@ -22,6 +24,8 @@ def repair(text: str, is_fine: Callable[[str], bool]) -> tuple[str, list[tuple[i
     quoted, its row from 0, its key and its text.
     """
     lines = text.split("\n")
+    if len(lines) > _MAX_LINES:
+        return None
     quoted: list[tuple[int, str, str]] = []
     for row, line in enumerate(lines):
         found = _KEY_LINE.fullmatch(line)

@@ -24,6 +24,7 @@ _WORDS = (
     ("did not find expected node content", "a value can't begin with this character", _QUOTE),
     ("found undefined tag handle", "a value can't begin with '!'", _QUOTE),
     ("unknown escape character", "'\\' begins an escape inside double quotes", "use single quotes, or write '\\\\'"),
+    ("maximum nesting depth", "this is nested far too deep", "keep frontmatter to 'key: value' and lists"),
     ("invalid Unicode character escape", "this \\u escape is no character", "write the character itself"),
 )
 _STARTERS = {"\t": ("a tab is used to indent", "indent with spaces")}
@@ -61,9 +62,7 @@ def _place(error: Any, text: str) -> tuple[int, int]:  # noqa: ANN401  # PyYAML'
     context = str(getattr(error, "context", "") or "")
     if "quoted scalar" in context and "end of stream" in str(error.problem):
         return _open_quote(text)
-    if mark is None:
-        return 0, 0
-    before = text[: mark.index]
+    before = text[: mark.index if mark else getattr(error, "position", 0)]
     row = before.count("\n")
     return row, len(before) - before.rfind("\n") - 1
 

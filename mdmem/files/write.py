@@ -92,7 +92,7 @@ def replace(root: Path, rel: str, data: bytes, *, expected: bytes, private: bool
             _still(folder, name, rel, expected, data)
             os.replace(temp, name, src_dir_fd=folder, dst_dir_fd=folder)
         _fsync_folder(folder)
-    return True
+        return True
 
 
 def remove(root: Path, rel: str, *, expected: bytes) -> None:

@@ -6,7 +6,6 @@ Nothing here sleeps: a failed call says after how many seconds to try again, and
 from __future__ import annotations
 
 import hashlib
-import math
 import time
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
@@ -21,6 +20,7 @@ QUERY_DEADLINE_S = 2.0
 LIMIT_BYTES = 24_000  # servers take some 8,000 tokens; longer texts come in pieces
 ANSWER_BYTES = 65_536  # for the frame of an answer
 VECTOR_BYTES = 262_144  # for each vector in it: 8,192 numbers of 32 characters
+PARKED_S = 3_600.0
 TEXT_STATUSES = frozenset({400, 413, 422})  # this text, or so many at once, is refused
 SETUP_STATUSES = frozenset({401, 402, 403, 404, 405, 410})
 
@@ -74,7 +74,7 @@ class EndpointEmbedder:
             raise nothing_to_embed()
         self._enter_both()
         limit_s = min(QUERY_DEADLINE_S if deadline_s is None else deadline_s, self._settings.timeout_s)
-        items = self._call([self._settings.query_prefix + sound], limit_s)
+        items = self._call([self._settings.query_prefix + sound], limit_s, self.dimension)
         if isinstance(items, Refusal):
             raise self._error(items, self._count_query(items, limit_s))
         self._gate.succeeded()
@@ -85,12 +85,11 @@ class EndpointEmbedder:
 
     def canary(self) -> bytes:
         """See Embedder. Asks even where the gate is shut, and takes on a dimension that has changed (so does `id`)."""
-        known, self.dimension = self.dimension, self._settings.dimensions
-        items = self._call([self._settings.passage_prefix + CANARY], self._settings.timeout_s)
+        items = self._ask_canary(self._settings.dimensions)
         item = items if isinstance(items, Refusal) else items[0]
         if isinstance(item, Refusal):
-            self.dimension = self.dimension or known
             raise self._error(item, self._gate.failed(retry_after_s=item.retry_after_s))
+        self.dimension = len(item)
         self._gate.succeeded()
         return item
 
@@ -121,41 +120,45 @@ class EndpointEmbedder:
         wait_s = self._gate.enter()
         if wait_s is not None:
             return [self._shut(wait_s) for _ in texts]
-        rounds = _Rounds(len(texts))
+        rounds = _Rounds()
         items = self._divide(texts, rounds)
-        again_s = self._count(rounds)
-        return [item if isinstance(item, bytes) else self._error(item, again_s) for item in items]
+        stopped = rounds.stopped
+        if stopped is None:
+            self._gate.succeeded()
+            self._batch = min(self._batch + 1, max(self._settings.batch, 1))
+            return [item if isinstance(item, bytes) else self._parked(item) for item in items]
+        wait_s = self._gate.failed(retry_after_s=stopped.retry_after_s, at_once=stopped.blame == "setup")
+        return [item if isinstance(item, bytes) else self._error(item, wait_s) for item in items]
 
     def _divide(self, texts: list[str], rounds: _Rounds) -> list[Item]:
-        """Ask for a batch; halve it where it fails, down to the text that is to blame."""
+        """Ask for a batch; halve it where it fails, down to the texts that are to blame."""
         if rounds.stopped is not None:
             return [rounds.stopped for _ in texts]
-        items = self._call(texts, self._settings.timeout_s)
-        rounds.note(items)
+        items = self._call(texts, self._settings.timeout_s, self.dimension)
         if not isinstance(items, Refusal):
+            rounds.healthy = True
             return items
         if items.blame == "late":
             # What a slow server cannot do in time in one go, it may do in two, next time.
             self._batch = max(1, min(self._batch, len(texts) // 2))
+        if items.blame not in {"text", "batch"} or not self._is_healthy(rounds):
+            rounds.stopped = items
         if len(texts) == 1 or rounds.stopped is not None:
             return [items for _ in texts]
         middle = len(texts) // 2
         return self._divide(texts[:middle], rounds) + self._divide(texts[middle:], rounds)
 
-    def _count(self, rounds: _Rounds) -> float | None:
-        """Tell the gate how a batch went; the seconds after which to try its failed texts again, None for never."""
-        stopped, alone = rounds.stopped, rounds.alone
-        if stopped is not None:
-            return self._gate.failed(retry_after_s=stopped.retry_after_s, at_once=stopped.blame == "setup")
-        if rounds.answered:
-            self._gate.succeeded()
-            return None
-        if alone is not None and alone.blame == "text":
-            self._gate.withdrew()
-            return None
-        return self._gate.failed()
+    def _is_healthy(self, rounds: _Rounds) -> bool:
+        """Whether the server answers a harmless text: then those that it refused are to blame, and not it."""
+        if not rounds.healthy:
+            rounds.healthy = isinstance(self._ask_canary(self.dimension), list)
+        return rounds.healthy
 
-    def _call(self, texts: list[str], deadline_s: float) -> list[Item] | Refusal:
+    def _ask_canary(self, dimension: int | None) -> list[Item] | Refusal:
+        return self._call([self._settings.passage_prefix + CANARY], self._settings.timeout_s, dimension)
+
+    def _call(self, texts: list[str], deadline_s: float, dimension: int | None) -> list[Item] | Refusal:
+        """One request; `dimension` is what its vectors must have, None for any."""
         payload: dict[str, object] = {"model": self._settings.name, "input": texts}
         if self._settings.dimensions is not None:
             payload["dimensions"] = self._settings.dimensions
@@ -168,44 +171,35 @@ class EndpointEmbedder:
         vectors = parse_vectors(reply.body, len(texts))
         if isinstance(vectors, str):
             return Refusal("batch", vectors)
-        return self._accept(vectors)
+        return self._accept(vectors, dimension)
 
-    def _accept(self, vectors: Vectors) -> list[Item] | Refusal:
-        if vectors.dimension is not None and vectors.dimension != (self.dimension or vectors.dimension):
-            words = f"it answered vectors of {vectors.dimension} numbers where {self.dimension} are known"
-            return Refusal("setup", words, "the model behind this name has changed: run mdmem reindex --vectors")
-        bad = Refusal("text", "it answered no usable vector for this text (null, zero, or not finite)")
+    def _accept(self, vectors: Vectors, dimension: int | None) -> list[Item] | Refusal:
+        if vectors.dimension is not None and vectors.dimension != (dimension or vectors.dimension):
+            words = f"it answered vectors of {vectors.dimension} numbers, not of {dimension}"
+            return Refusal("setup", words, "check dimensions in [embedder], or run mdmem reindex --vectors")
         if self.dimension is None and any(vectors.rows):
             self.dimension = vectors.dimension
+        bad = Refusal("text", "it answered no usable vector for this text (null, zero, or not finite)")
         return [row or bad for row in vectors.rows]
 
     def _shut(self, wait_s: float) -> EmbedError:
         words = "has failed lately, and is left alone for a while"
         return EmbedError(words, where=self._wire.host, retry_after_s=wait_s)
 
+    def _parked(self, refusal: Refusal) -> EmbedError:
+        """A text that alone is to blame: never again, or after a long rest where the server spoke of its own fault."""
+        return self._error(refusal, None if refusal.blame == "text" else PARKED_S)
+
     def _error(self, refusal: Refusal, again_s: float | None) -> EmbedError:
         return EmbedError(refusal.words, where=self._wire.host, hint=refusal.hint, retry_after_s=again_s)
 
 
 class _Rounds:
-    """How the calls for one batch went; stops them once it looks like the server rather than a text."""
+    """What the calls for one batch have shown so far."""
 
-    def __init__(self, count: int) -> None:
-        # A single bad text fails once at each halving; more failures in a row than that are not its doing.
-        self._allowed = self._left = math.ceil(math.log2(count)) + 2 if count > 1 else 2
-        self.answered = False
-        self.stopped: Refusal | None = None
-        self.alone: Refusal | None = None
-
-    def note(self, items: list[Item] | Refusal) -> None:
-        if not isinstance(items, Refusal):
-            self.answered = True
-            self._left = self._allowed
-            return
-        self.alone = items
-        self._left -= 1
-        if items.blame in {"server", "late", "setup"} or not self._left:
-            self.stopped = items
+    def __init__(self) -> None:
+        self.healthy = False  # it answered something
+        self.stopped: Refusal | None = None  # it is the server, so no more calls
 
 
 def _refusal(reply: Reply) -> Refusal:

@@ -33,8 +33,11 @@ def needs(*tools: str) -> None:
 def program(root: Path, act: str) -> list[str]:
     """A program that does `act` and prints what came of it: the class, place, words and hint of an error, or 'done'."""
     text = f"""
-    import sys
+    import os, sys
     from pathlib import Path
+    if os.environ.get("COVERAGE_PROCESS_START"):
+        import coverage
+        coverage.process_startup()
     sys.path.insert(0, {str(PACKAGE)!r})
     from mdmem.errors import MdmemError
     from mdmem import files
@@ -78,16 +81,18 @@ def names(root: Path) -> list[str]:
     return sorted(os.listdir(root))
 
 
-@pytest.mark.parametrize("error", ["EIO", "ENOSPC"])
 @pytest.mark.parametrize(
-    ("act", "call", "when"),
+    ("act", "call", "when", "error"),
     [
-        ("create", "fsync", "1"),  # the new bytes
-        ("create", "linkat", "1"),
-        ("replace", "fsync", "1"),  # the new bytes
-        ("replace", "fsync", "2"),  # their mode and owner
-        ("replace", "fchmod", "1"),
-        ("replace", "renameat,renameat2", "1"),
+        ("create", "fsync", "1", "EIO"),  # the new bytes
+        ("create", "linkat", "1", "ENOSPC"),
+        ("replace", "write", "1", "EDQUOT"),
+        ("replace", "fsync", "1", "ENOSPC"),  # the new bytes
+        ("replace", "fsync", "2", "EIO"),  # their mode and owner
+        ("replace", "fchmod", "1", "EPERM"),
+        ("replace", "flistxattr", "1", "EIO"),
+        ("replace", "renameat,renameat2,rename", "1", "EIO"),
+        ("remove", "unlinkat", "1", "EIO"),
     ],
 )
 def test_e8_a_failure_on_the_way_is_said_and_the_old_bytes_stay(
@@ -98,7 +103,9 @@ def test_e8_a_failure_on_the_way_is_said_and_the_old_bytes_stay(
     before = {name: (root / name).read_bytes() for name in names(root)}
     done = injected(root, ACTS[act], call, f"error={error}", when)
 
+    known = {"EIO": "input/output error", "ENOSPC": "disk is full", "EDQUOT": "quota", "EPERM": "not permitted"}
     assert done.stdout.startswith("MachineError 6 x.md: could not be written: "), done.stdout + done.stderr
+    assert known[error] in done.stdout
     assert {name: (root / name).read_bytes() for name in names(root)} == before
 
 
@@ -125,6 +132,25 @@ def test_a_disk_without_hard_links_takes_new_files_too(root) -> None:
     again = injected(root, CREATE, "linkat", "error=EPERM")
     assert again.stdout.startswith("RefusedError 4 x.md: there is a file of this name already")
     assert names(root) == ["x.md"]
+
+
+def test_without_hard_links_a_failed_rename_leaves_no_empty_file(root) -> None:
+    (root / "x.md").unlink()
+    needs("strace")
+    trace = ["strace", "-f", "-qq", "-o", os.devnull, "-e", "trace=linkat,renameat,renameat2"]
+    trace += ["-e", "inject=linkat:error=EPERM:when=1", "-e", "inject=renameat,renameat2:error=EIO:when=1"]
+    done = run([*trace, *program(root, CREATE)])
+
+    assert done.stdout.startswith("MachineError 6 x.md: "), done.stdout + done.stderr
+    assert names(root) == []
+
+
+def test_a_disk_without_extended_attributes_is_written_to(root) -> None:
+    assert injected(root, REPLACE, "flistxattr", "error=EOPNOTSUPP").stdout == "done True\n"
+
+
+def test_a_lock_that_fails_for_another_reason_is_said(root) -> None:
+    assert injected(root, REPLACE, "flock", "error=EIO").stdout.startswith("MachineError 6 x.md: ")
 
 
 def test_a_disk_without_folder_locks_is_written_to(root) -> None:
@@ -165,6 +191,20 @@ def test_e8_a_disk_error_while_reading_is_a_problem_and_not_a_removal(root) -> N
 
     assert done.stdout.startswith("done Problem(path='x.md', line=None, code='unreadable'"), done.stdout + done.stderr
     assert "Input/output error" in done.stdout
+
+
+def test_e8_a_disk_error_while_comparing_leaves_the_file_alone(root) -> None:
+    done = injected(root, REPLACE, "pread64", "error=EIO", "1", only=root / "x.md")
+
+    assert done.stdout.startswith("MachineError 6 x.md: could not be written: the disk reported"), done.stderr
+    assert (root / "x.md").read_bytes() == b"old"
+
+
+def test_without_a_table_of_mounts_nothing_is_known(root) -> None:
+    table = Path("/proc/self/mountinfo")
+    done = injected(root, "files.file_system(root)", "openat", "error=ENOENT", "1", only=table)
+
+    assert done.stdout == "done ('', False)\n", done.stderr
 
 
 def test_e8_a_folder_listing_that_breaks_off_keeps_what_it_did_not_show(root) -> None:

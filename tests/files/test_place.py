@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+import threading
 from pathlib import Path
 
 import pytest
@@ -142,3 +143,30 @@ def test_what_cannot_be_a_folder_is_said_in_words(tmp_path) -> None:
         with pytest.raises(MachineError) as caught:
             private_folder(path)
         assert str(path) in str(caught.value)
+
+
+def test_without_proc_the_system_s_own_list_of_mounts_is_asked(tmp_path, monkeypatch) -> None:
+    import psutil  # before the platform changes its name
+
+    assert psutil.disk_partitions(all=True)
+    monkeypatch.setattr("sys.platform", "darwin")
+
+    assert file_system(Path("/proc/self"))[0] == "proc"
+
+
+def test_many_may_make_one_private_folder_at_once(tmp_path) -> None:
+    failed: list[Exception] = []
+
+    def make() -> None:
+        try:
+            private_folder(tmp_path / "a/b/c/d/e/f/g/h")
+        except Exception as error:
+            failed.append(error)
+
+    threads = [threading.Thread(target=make) for _ in range(12)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert failed == []

@@ -6,11 +6,13 @@ import os
 import socket
 import threading
 import time
+from pathlib import Path
 
 import pytest
 
 from mdmem.errors import Problem
 from mdmem.files import MAX_FILE_BYTES, Read, read, scan
+from mdmem.files.read import _all_of
 
 
 def test_bytes_come_with_the_stat_that_scan_gives(tmp_path) -> None:
@@ -137,3 +139,20 @@ def test_no_descriptor_is_left_open(tmp_path) -> None:
     scan(tmp_path)
 
     assert len(os.listdir("/proc/self/fd")) == before
+
+
+def test_a_file_that_comes_in_pieces_is_read_whole() -> None:
+    # The kernel gives this one page by page, as a network file system may give any file.
+    descriptor = os.open("/proc/self/smaps", os.O_RDONLY)
+    try:
+        data = _all_of(descriptor, 20_000)
+        beyond = _all_of(descriptor, 50_000_000)
+    finally:
+        os.close(descriptor)
+
+    assert len(data) >= 20_000
+    assert 20_000 < len(beyond) < 50_000_000
+
+
+def test_a_file_whose_size_never_fits_its_bytes_is_reported_as_changing() -> None:
+    assert read(Path("/proc/self"), "smaps").code == "changing"

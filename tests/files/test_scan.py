@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
+import sys
 import time
 import unicodedata
 from pathlib import Path
@@ -158,6 +159,20 @@ def test_a6_a_file_that_is_only_online_keeps_its_last_content(tmp_path) -> None:
     assert seen.unreadable == {"a/x.md"}
     for hint in ("a/x.md", "a/.x.md.icloud", "a"):
         assert look(tmp_path, [hint]).unreadable == {"a/x.md"}
+
+
+def test_a6_a_file_without_its_bytes_on_this_disk_is_not_found(tmp_path, monkeypatch) -> None:
+    make(tmp_path, "x.md", "online.md")
+    size = (tmp_path / "online.md").stat().st_size
+    module = sys.modules["mdmem.files.scan"]
+    monkeypatch.setattr(module, "_MAC", True)
+    assert rels(scan(tmp_path)) == ["online.md", "x.md"]
+    monkeypatch.setattr(module, "_is_online_only", lambda info: info.st_size == size)
+    seen = scan(tmp_path)
+
+    assert rels(seen) == ["x.md"]
+    assert codes(seen) == [("online.md", "not-on-this-disk")]
+    assert seen.unreadable == {"online.md"}
 
 
 def test_c1_names_that_differ_only_in_case_are_both_kept_and_reported(tmp_path) -> None:

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mdmem.errors import ChangedError, LockError, MdmemError, NotFoundError, RefusedError
+from mdmem.errors import ChangedError, LockError, MachineError, MdmemError, NotFoundError, RefusedError
 from mdmem.files import scan, write
 
 
@@ -422,3 +422,40 @@ def test_every_error_says_where_and_what_to_do(root) -> None:
         raised.append(caught.value)
 
     assert all(error.where and error.hint and error.what for error in raised)
+
+
+@pytest.mark.parametrize("command", ["F_GETFD", "no such command"])
+def test_where_the_drive_has_a_cache_of_its_own_that_is_flushed_too(root, monkeypatch, command: str) -> None:
+    monkeypatch.setattr(fcntl, "F_FULLFSYNC", getattr(fcntl, command, 1 << 20), raising=False)
+    write.create(root, "x.md", b"x", private=False)
+
+    assert (root / "x.md").read_bytes() == b"x"
+
+
+def test_attributes_are_left_where_python_cannot_copy_them(root, monkeypatch) -> None:
+    (root / "x.md").write_bytes(b"old")
+    os.setxattr(root / "x.md", "user.note", b"lost")
+    monkeypatch.setattr("sys.platform", "darwin")
+
+    assert write.replace(root, "x.md", b"new", expected=b"old")
+    assert os.listxattr(root / "x.md") == []
+
+
+def test_e8_a_drive_that_fails_to_flush_its_cache_is_said(root, monkeypatch) -> None:
+    # A read lease on a file open for writing is refused by the kernel, as a flush would be by a failing drive.
+    monkeypatch.setattr(fcntl, "F_FULLFSYNC", fcntl.F_SETLEASE, raising=False)
+    with pytest.raises(MachineError):
+        write.create(root, "x.md", b"x", private=False)
+
+    assert tree(root) == []
+
+
+def test_attributes_that_are_the_system_s_own_are_not_copied(root) -> None:
+    (root / "x.md").write_bytes(b"old")
+    try:
+        os.setxattr(root / "x.md", "trusted.note", b"1")
+    except PermissionError:
+        pytest.skip("needs root to set such an attribute")
+    write.replace(root, "x.md", b"new", expected=b"old")
+
+    assert os.listxattr(root / "x.md") == []

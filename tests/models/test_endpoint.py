@@ -15,6 +15,7 @@ import pytest
 
 from mdmem.errors import ConfigError
 from mdmem.models import EmbedderSettings, EmbedError, make_embedder, same_weights
+from mdmem.models.embedder import CANARY
 from mdmem.models.endpoint import EndpointEmbedder
 from mdmem.models.gate import Gate
 from tests.models.hash_embedder import HashEmbedder
@@ -211,6 +212,15 @@ def test_h2_a_batch_too_large_for_the_deadline_is_smaller_next_time() -> None:
     assert not failed(again)
 
 
+def test_h2_batches_grow_again_while_all_goes_well() -> None:
+    with ScriptedServer([Step(delay_s=30)]) as server:
+        embedder = endpoint(server, timeout_s=0.2, batch=4)
+        embedder.passages(["deploy"] * 4)
+        embedder.passages(["deploy"] * 13)
+
+    assert [len(request.texts) for request in server.requests] == [4, 2, 3, 4, 4]
+
+
 # --- H3, G9: wrong answers
 
 
@@ -256,12 +266,17 @@ def test_h3_a_batch_with_a_broken_answer_is_asked_again_in_parts(kind: str) -> N
     with ScriptedServer([BROKEN_BATCHES[kind]]) as server:
         found = endpoint(server).passages(["deploy", "rollback"])
 
-    assert [request.texts for request in server.requests] == [["deploy", "rollback"], ["deploy"], ["rollback"]]
+    assert [request.texts for request in server.requests] == [
+        ["deploy", "rollback"],
+        [CANARY],
+        ["deploy"],
+        ["rollback"],
+    ]
     assert found == [vector_of("deploy"), vector_of("rollback")]
 
 
 @pytest.mark.parametrize("kind", BROKEN_BATCHES)
-def test_h3_a_server_that_only_answers_nonsense_is_asked_a_few_times_and_no_more(kind: str) -> None:
+def test_h3_a_server_that_only_answers_nonsense_is_asked_twice_and_no_more(kind: str) -> None:
     broken = BROKEN_BATCHES[kind]
     one_text = broken._replace(change=lambda entries: []) if broken.change else broken
     with ScriptedServer(then=one_text) as server:
@@ -269,7 +284,7 @@ def test_h3_a_server_that_only_answers_nonsense_is_asked_a_few_times_and_no_more
 
     assert len(failed(found)) == 32
     assert all(error.retry_after_s is not None for error in failed(found))
-    assert len(server.requests) <= 7
+    assert len(server.requests) == 2
 
 
 BAD_VECTORS: dict[str, Any] = {
@@ -385,14 +400,36 @@ def test_h5_one_bad_text_fails_alone_and_is_parked(status: int, place: int) -> N
         found = embedder.passages(texts)
 
         assert failed(found) == [found[place]]
-        assert failed(found)[0].retry_after_s is None
-        assert len(server.requests) <= 11
+        assert failed(found)[0].retry_after_s == (3_600.0 if status == 500 else None)
+        assert len(server.requests) <= 12
         assert embedder.query("deploy") == vector_of("deploy")  # the server is not to blame
 
 
-def test_h5_a_lone_text_that_fails_with_500_is_tried_again_later() -> None:
-    with ScriptedServer([Step(status=500)]) as server:
-        assert only_error(endpoint(server).passages(["deploy"])).retry_after_s is not None
+def test_h5_many_bad_texts_do_not_keep_the_good_ones_waiting() -> None:
+    texts = [f"poison {number}" for number in range(9)] + [f"memory {number}" for number in range(7)]
+    with ScriptedServer(react=on_word("poison", Step(status=500))) as server:
+        found = endpoint(server, batch=16).passages(texts)
+
+    assert len(failed(found)) == 9
+    assert found[9:] == [vector_of(text) for text in texts[9:]]
+
+
+def test_h5_a_server_that_fails_while_a_batch_is_halved_is_left_alone() -> None:
+    with ScriptedServer([Step(status=400), Step()], then=Step(status=503)) as server:
+        found = endpoint(server).passages([f"memory {number}" for number in range(8)])
+
+    assert [len(request.texts) for request in server.requests] == [8, 1, 4]
+    assert all(error.retry_after_s is not None for error in failed(found))
+    assert len(failed(found)) == 8
+
+
+def test_h5_a_lone_bad_text_is_told_from_a_bad_server() -> None:
+    with ScriptedServer(react=on_word("poison", Step(status=400))) as server:
+        assert only_error(endpoint(server).passages(["poison"])).retry_after_s is None
+    with ScriptedServer(then=Step(status=400)) as server:
+        error = only_error(endpoint(server, clock=Clock()).passages(["deploy"]))
+
+    assert error.retry_after_s == pytest.approx(0.5)
 
 
 def test_a_refused_query_does_not_count_against_the_server() -> None:
