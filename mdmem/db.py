@@ -161,7 +161,8 @@ def load_vectors(connection: Connection) -> str | None:
 
 def set_aside(path: str, why: str) -> str:
     """Move a database and its journal files out of the way; the new path. Nothing is deleted but older such copies
-    of an index, which can always be made again."""
+    of an index, which can always be made again.
+    """
     target = f"{path}.{why}"
     if why in ("damaged", "foreign") and "ledger" in os.path.basename(path):
         target = f"{target}-{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}"

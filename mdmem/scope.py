@@ -38,7 +38,8 @@ class Scope(NamedTuple):
 
 class Project(NamedTuple):
     """One known project. `repository` is the id of its first commit ('' where there is none), `inode` that of its
-    `.git` (0 where there is none): together they tell another repository at the same place."""
+    `.git` (0 where there is none): together they tell another repository at the same place.
+    """
 
     ref: str
     root: str
@@ -159,7 +160,7 @@ def _parse(text: str, path: str) -> list[Project]:
         return [_project(table) for table in tables]
     except (tomllib.TOMLDecodeError, KeyError, TypeError, ValueError) as error:
         raise ConfigError(
-            f"not a list of projects: {error}", where=path, hint='each [[project]] has ref, root and trusted'
+            f"not a list of projects: {error}", where=path, hint="each [[project]] has ref, root and trusted"
         ) from error
 
 

@@ -39,7 +39,8 @@ class Backend(Protocol):
     def embed(self, text: str) -> bytes: ...
     def has_embedder(self) -> bool: ...
     def sync(self, folders: dict[str, list[str] | None] | None) -> dict[str, int]:
-        """Make the index equal to the folders; `folders`: absolute path -> hints (None: all of it); None: all folders."""
+        """Make the index equal to folders (absolute path -> hints; None: all of it), or to all folders."""
+
     def reindex(self, *, vectors: bool) -> dict[str, int]: ...
     def seen(self, entry: Entry) -> None: ...
     def use(self, entry: Entry) -> dict[str, Any]: ...
@@ -55,7 +56,7 @@ class Answers:
         self.app = backend.app
         self._ops: dict[str, Callable[[Request], dict[str, Any]]] = {
             "search": self.search,
-            "list": self.list,
+            "list": self.list_memories,
             "show": self.show,
             "find": self.find,
             "sync": self.sync,
@@ -127,7 +128,7 @@ class Answers:
             self.backend.sync(moved)
         return bool(moved)
 
-    def list(self, request: Request) -> dict[str, Any]:
+    def list_memories(self, request: Request) -> dict[str, Any]:
         """All memories of the caller's scopes, filtered, by scope and path."""
         types = frozenset(_type(name) for name in _list(request, "type"))
         status, domain = _text(request, "status"), _text(request, "domain")

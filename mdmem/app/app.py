@@ -33,7 +33,7 @@ class App:
         self.projects = Projects(self.paths.scopes_file)
 
     @cached_property
-    def settings(self):  # type: ignore[no-untyped-def]  # noqa: ANN201
+    def settings(self):  # type: ignore[no-untyped-def]
         from mdmem.config import settings
 
         return settings.load(self.paths.config_file)
@@ -150,9 +150,7 @@ class App:
         """Know and trust a project at a place; its scope, and whether it is new here."""
         repository = git.repository(Path(root))
         commit = git.first_commit(repository) if repository else None
-        project, new = self.projects.put(
-            root, trusted=True, repository=commit or "", inode=_git_inode(root) or 0
-        )
+        project, new = self.projects.put(root, trusted=True, repository=commit or "", inode=_git_inode(root) or 0)
         return Scope("project", project.ref, f"{root}/{PROJECT_FOLDER}"), new
 
     def untrust(self, root: str) -> Scope:

@@ -60,7 +60,7 @@ class Local:
 
     @contextlib.contextmanager
     def reader(self) -> Iterator[Connection]:
-        db = open_reader(INDEX, self.app.paths.index)
+        db = open_reader(INDEX, self.app.paths.index_db)
         try:
             load_vectors(db)
             yield db

@@ -15,16 +15,18 @@ from mdmem.scope import Scope
 
 def status_of(app: App, db: Connection, *, daemon: dict[str, Any] | None) -> dict[str, Any]:
     """`status --json`. `daemon`: what only the running daemon knows (`daemon`, `watch` by folder, `embedder`,
-    `pending`, `notice`); None when none runs."""
+    `pending`, `notice`); None when none runs.
+    """
     live = daemon or {}
     roster = app.roster()
     folders = {f.path: f for f in read.folders(db)}
     waiting, done, parked = read.vector_counts(db)
     return {
-        "daemon": live.get("daemon") or {"running": False, "pid": None, "version": None, "uptime_s": None, "rss_mb": None},
+        "daemon": live.get("daemon")
+        or {"running": False, "pid": None, "version": None, "uptime_s": None, "rss_mb": None},
         "scopes": [_scope_json(db, s, folders.get(printable(s.folder)), live) for s in roster.scopes],
         "index": {
-            "path": app.paths.index,
+            "path": app.paths.index_db,
             "memories": sum(read.count_entries(db, f.id) for f in folders.values() if f.state == "ok"),
             "pending": live.get("pending", 0),
             "pending_vectors": waiting + parked,

@@ -55,12 +55,12 @@ class Store:
 
     def __init__(self, app: App) -> None:
         self.app = app
-        self.ledger = Ledger(app.paths.ledger)
+        self.ledger = Ledger(app.paths.ledger_db)
         self.notice: str | None = None  # what a person should know of the last rebuild
         self._open()
 
     def _open(self) -> None:
-        path = self.app.paths.index
+        path = self.app.paths.index_db
         aliases = self.app.settings.recall.aliases
         self.db = open_writer(INDEX, path)
         stamp = hashlib.sha256(json.dumps(aliases, sort_keys=True).encode()).hexdigest()
@@ -82,14 +82,15 @@ class Store:
 
     def is_replaced(self) -> bool:
         """Whether the index file was deleted or replaced while we hold it open."""
-        return file_identity(self.app.paths.index) != self.identity
+        return file_identity(self.app.paths.index_db) != self.identity
 
     def is_sound(self) -> bool:
         return not self.is_replaced() and quick_check(self.db)
 
     def use_model(self, model: str, canary: bytes) -> None:
         """Vectors are made by this model from now on. `canary`: its vector of a fixed text: under the same name,
-        another one means other weights, and every vector is made anew."""
+        another one means other weights, and every vector is made anew.
+        """
         vectors = self.syncer.vectors
         known = vectors.canary() if vectors.model == model else None
         if known is not None and not same_weights(known, canary):
@@ -103,7 +104,7 @@ class Store:
         cache = self._rescue_cache()
         self.db.close()
         if not self.is_replaced():
-            set_aside(self.app.paths.index, "old")
+            set_aside(self.app.paths.index_db, "old")
         self._open()
         if cache:
             with transaction(self.db):

@@ -36,11 +36,11 @@ class Paths(NamedTuple):
         return f"{self.data}/scopes.toml"
 
     @property
-    def index(self) -> str:
+    def index_db(self) -> str:
         return f"{self.state}/index.db"
 
     @property
-    def ledger(self) -> str:
+    def ledger_db(self) -> str:
         return f"{self.state}/ledger.db"
 
     @property

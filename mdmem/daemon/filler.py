@@ -176,10 +176,10 @@ class Filler(threading.Thread):
         self.loaded = True
 
     def _drop_when_idle(self) -> None:
-        if self.loaded and self.embedder is not None:
-            if time.monotonic_ns() - self._used_ns > self.idle_s * 1e9:
-                self.embedder.close()
-                self.loaded = False
+        idle = time.monotonic_ns() - self._used_ns > self.idle_s * 1e9
+        if self.loaded and self.embedder is not None and idle:
+            self.embedder.close()
+            self.loaded = False
 
 
 def _pieces_of_file(entry: read.Entry) -> list[str]:
@@ -191,10 +191,10 @@ def _pieces_of_file(entry: read.Entry) -> list[str]:
 
 
 def _backoff_s(tries: int, error: EmbedError) -> float:
-    return max(error.retry_after_s or 0.0, min(FIRST_RETRY_S * 2**tries, LAST_RETRY_S))
+    return max(error.retry_after_s or 0.0, min(FIRST_RETRY_S * 2.0 ** min(tries, 20), LAST_RETRY_S))
 
 
 def _lower_priority() -> None:
-    """This thread alone, where the system knows niceness of threads (Linux); elsewhere nothing."""
+    """Of the calling thread alone, where the system knows niceness of threads (Linux); elsewhere nothing."""
     with contextlib.suppress(OSError, AttributeError):
         os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), 15)

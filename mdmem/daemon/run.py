@@ -40,7 +40,7 @@ class Daemon:
 
     def _build(self, app: App) -> None:
         self.worker = Worker(app, on_tick=self._tick)
-        self.readers = Readers(app.paths.index)
+        self.readers = Readers(app.paths.index_db)
         idle_s = app.settings.embedder.idle_minutes * 60
         self.filler = Filler(self.worker, self.readers, app.embedder(), idle_s=idle_s)
         self.watches = Watches(self.worker)
@@ -64,7 +64,7 @@ class Daemon:
 
     def _check_index(self) -> None:
         """Damage that no query has met yet. Reads the whole index, so it waits until the daemon is up."""
-        connection = open_reader(INDEX, self.app.paths.index)
+        connection = open_reader(INDEX, self.app.paths.index_db)
         sound = quick_check(connection)
         connection.close()
         if not sound:

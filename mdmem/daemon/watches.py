@@ -108,7 +108,9 @@ class Watches:
     def _check(self, scope: Scope, now_ns: int) -> None:
         """Is the watch alive? Its threads and its folder each second, a cookie once a minute."""
         folder = scope.folder
-        lost = next((k for k, sent in self._cookies.items() if k[0] == folder and now_ns - sent > COOKIE_LIMIT_NS), None)
+        lost = next(
+            (k for k, sent in self._cookies.items() if k[0] == folder and now_ns - sent > COOKIE_LIMIT_NS), None
+        )
         if lost is not None or not self.watcher.is_armed(folder):
             self._rearm(scope, "its cookie did not come back" if lost else "the folder was replaced")
         elif now_ns >= self._next_beat_ns.get(folder, 0) and not scope.mount:
@@ -118,7 +120,7 @@ class Watches:
         log.warning("watch started anew", extra={"folder": scope.folder, "reason": why})
         failed_before = self.modes.get(scope.folder, ("", None))[1]
         self._arm(scope)
-        mode, said = self.modes[scope.folder]
+        mode, _ = self.modes[scope.folder]
         if mode == "events" and why.startswith("its cookie"):
             if failed_before and failed_before.startswith("restarted"):
                 self.watcher.disarm(scope.folder)

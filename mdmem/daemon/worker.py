@@ -186,7 +186,7 @@ class Worker(threading.Thread):
                 log.error("cannot write", extra={"reason": str(trouble)})
             self._retry_all()
         elif not isinstance(error, MdmemError):
-            log.exception("step failed", exc_info=error)
+            log.error("step failed", exc_info=error)
             self._retry_all()
 
     def _retry_all(self) -> None:

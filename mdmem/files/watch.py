@@ -11,11 +11,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from watchdog import events
+
 from mdmem.files import ignore, write
 from mdmem.files.place import file_system, folder_identity
 
 if TYPE_CHECKING:
-    from watchdog.events import FileSystemEvent
     from watchdog.observers.api import BaseObserver, ObservedWatch
 
 COOKIE = ".mdmem-cookie-"
@@ -100,7 +101,7 @@ class Watcher:
         return observer
 
     def _check_count(self, folder: str, before: int | None) -> Refused | None:
-        """watchdog passes over sub-folders that it could not watch: count what the kernel has against what is there."""
+        """Watchdog passes over sub-folders that it could not watch: count what the kernel has against what is there."""
         after = _count_watches()
         if before is None or after is None:
             return None
@@ -129,14 +130,14 @@ class Watcher:
             self._on_change(folder, None if name == ".mdmemignore" else rel)
 
 
-class _Handler:
+class _Handler(events.FileSystemEventHandler):
     """What watchdog calls, on its own thread."""
 
     def __init__(self, folder: str, watcher: Watcher) -> None:
         self.folder = folder
         self.watcher = watcher
 
-    def dispatch(self, event: FileSystemEvent) -> None:
+    def dispatch(self, event: events.FileSystemEvent) -> None:
         self.watcher.changed(self.folder, event.src_path, event.is_directory)
         if event.dest_path:
             self.watcher.changed(self.folder, event.dest_path, event.is_directory)
@@ -152,10 +153,8 @@ def sweep(folder: str) -> int:
     return write.sweep(Path(folder))
 
 
-def _events() -> list[type[FileSystemEvent]]:
+def _events() -> list[type[events.FileSystemEvent]]:
     """What is listened to: not opened, not closed without a write, for our own reads raise those."""
-    from watchdog import events
-
     return [
         events.FileCreatedEvent,
         events.FileModifiedEvent,

@@ -24,7 +24,8 @@ def names_of(key: str, path: str, name: str, aliases: tuple[str, ...]) -> set[st
 
 def edges_of(memory: Memory) -> list[tuple[str, str]]:
     """(kind, target) of each edge, sorted. A `derived_from` of the form agent:session#turn is an edge of kind 'turn':
-    memories of one turn share its target."""
+    memories of one turn share its target.
+    """
     found = {("link", fold_target(link)) for link in memory.links}
     found |= {("supersedes", fold_target(key)) for key in memory.supersedes}
     for origin in memory.derived_from:

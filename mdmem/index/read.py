@@ -207,10 +207,12 @@ def nearest(db: Connection, folder_id: int, vector: bytes, limit: int) -> list[t
 
 def manifest_counts(db: Connection, folder_id: int) -> dict[str, int]:
     """Type -> how many memories the manifest lists."""
-    sql = (
-        "SELECT type, count(*) FROM memory_entry WHERE folder_id = ? AND ended = 0 AND replaced_by IS NULL GROUP BY type"
+    rows = db.execute(
+        "SELECT type, count(*) FROM memory_entry WHERE folder_id = ? AND ended = 0 AND replaced_by IS NULL"
+        " GROUP BY type",
+        (folder_id,),
     )
-    return {str(row[0]): int(row[1]) for row in db.execute(sql, (folder_id,))}
+    return {str(row[0]): as_int(row[1]) for row in rows}
 
 
 def manifest_entries(db: Connection, folder_id: int, type_name: str) -> list[tuple[str, bytes | None, str, str]]:
@@ -292,7 +294,8 @@ def waiting_pieces(db: Connection, limit: int) -> list[tuple[Any, ...]]:
 
 def dump(db: Connection) -> dict[str, list[Any]]:
     """The whole content of the index, without row ids and the times of our own looking: two indexes of the same
-    files dump the same."""
+    files dump the same.
+    """
     entry = (
         "SELECT f.scope, f.scope_ref, f.path, e.path, e.key, e.name, e.description, e.type, e.confidence, e.source,"
         " e.domain, e.topic, e.status, e.stability, e.valid_from, e.invalid_at, e.expires, e.superseded_by, e.created,"

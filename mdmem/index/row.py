@@ -1,4 +1,4 @@
-"""A memory and what is known of its file in, everything the index keeps of it out. Pure: done before the transaction."""
+"""A memory and what is known of its file in, everything the index keeps of it out. Pure."""
 
 from __future__ import annotations
 

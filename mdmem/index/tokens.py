@@ -12,6 +12,7 @@ space and punctuation, and stems. What is done here before it:
 from __future__ import annotations
 
 import functools
+import itertools
 import re
 import unicodedata
 
@@ -36,11 +37,13 @@ _EDGES = ".,;:!?()[]{}\"'`*"
 _WORD = re.compile(r"\w+")
 
 _STOP_EN = frozenset(
-    """a about after all also am an and any are as at be because been before but by can could did do does doing for
-    from had has have having he her here him his how i if in into is it its just let me more most my no nor not now of
-    off on once only or other our out over own please s same shall she should so some such t than that the their them
-    then there these they this those through to too under until up us very was we were what when where which while who
-    whom whose why will with would you your yours d ll m re ve""".split()
+    """
+    a about after all also am an and any are as at be because been before but by can could did do does doing for
+    from had has have having he her here him his how i if in into is it its just let me more most my no nor not now
+    of off on once only or other our out over own please s same shall she should so some such t than that the their
+    them then there these they this those through to too under until up us very was we were what when where which
+    while who whom whose why will with would you your yours d ll m re ve
+    """.split()
 )
 # Function words of Chinese questions: cut out before pairs are made, so that a pair never joins across one by chance.
 _STOP_ZH = re.compile(
@@ -55,7 +58,10 @@ def index_text(text: str) -> str:
         text = _CJK_RUN.sub(_spread, unicodedata.normalize("NFKC", text))
     # Nearly every word is plain: only the others are worth a regular expression.
     return " ".join(
-        [w if len(w) == 1 or (w.isalpha() and w[1:].islower()) else _odd_word(w) for w in text.replace("\0", " ").split()]
+        [
+            w if len(w) == 1 or (w.isalpha() and w[1:].islower()) else _odd_word(w)
+            for w in text.replace("\0", " ").split()
+        ]
     )
 
 
@@ -144,7 +150,7 @@ def _run_terms(run: str, *, stop: bool) -> list[str]:
     chars = run.strip("".join(_STOP_ZH_CHARS)) if stop else run
     if len(chars) < 2:
         return [chars] if chars else []
-    pairs = [f"{a} {b}" for a, b in zip(chars, chars[1:], strict=False)]
+    pairs = [f"{a} {b}" for a, b in itertools.pairwise(chars)]
     if stop:
         pairs = [p for p in pairs if not (p[0] in _STOP_ZH_CHARS or p[2] in _STOP_ZH_CHARS)] or pairs
     return [*pairs, " ".join(chars)] if 2 < len(chars) <= 16 else pairs

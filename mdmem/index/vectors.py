@@ -41,7 +41,8 @@ class Vectors:
         with transaction(self.db):
             self.db.execute("DROP TABLE IF EXISTS memory_vec")
             self.db.execute(
-                "CREATE VIRTUAL TABLE memory_vec USING vec0 (piece_id integer primary key, folder_id integer partition key,"
+                "CREATE VIRTUAL TABLE memory_vec USING vec0 (piece_id integer primary key,"
+                " folder_id integer partition key,"
                 f" embedding int8[{int(dimension)}] distance_metric=cosine, chunk_size={CHUNK})"
             )
             self.db.execute("UPDATE memory_piece SET state = 0, tries = 0, retry_ns = 0")
@@ -114,7 +115,9 @@ class Vectors:
 
     def unpark(self, now_ns: int) -> None:
         """Let parked pieces whose time has come wait again."""
-        if self.db.execute("SELECT 1 FROM memory_piece WHERE state = 2 AND retry_ns <= ? LIMIT 1", (now_ns,)).fetchone():
+        if self.db.execute(
+            "SELECT 1 FROM memory_piece WHERE state = 2 AND retry_ns <= ? LIMIT 1", (now_ns,)
+        ).fetchone():
             with transaction(self.db):
                 self.db.execute("UPDATE memory_piece SET state = 0 WHERE state = 2 AND retry_ns <= ?", (now_ns,))
 

@@ -12,15 +12,13 @@ from mdmem.index.vectors import Vectors
 from mdmem.memory import SOURCES
 from mdmem.scope import Scope
 
-_COLUMNS = (
-    "id folder_id path path_raw key key_folded name description type confidence source domain topic status stability"
-    " valid_from invalid_at expires superseded_by created updated created_found updated_found ended front size mtime_ns"
-    " ctime_ns device inode looked_ns sha256 broken"
-).split()
+_COLUMNS = """
+    id folder_id path path_raw key key_folded name description type confidence source domain topic status stability
+    valid_from invalid_at expires superseded_by created updated created_found updated_found ended front size
+    mtime_ns ctime_ns device inode looked_ns sha256 broken
+""".split()
 _INSERT = f"INSERT INTO memory_entry ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})"
-_PUT = (
-    f"{_INSERT} ON CONFLICT (id) DO UPDATE SET {', '.join(f'{c} = excluded.{c}' for c in _COLUMNS[1:])}"
-)
+_PUT = f"{_INSERT} ON CONFLICT (id) DO UPDATE SET {', '.join(f'{c} = excluded.{c}' for c in _COLUMNS[1:])}"
 
 
 class _Gathered:
@@ -158,10 +156,12 @@ class Writer:
 
     def touch(self, entry_id: int, stat: Stat, time_found: str) -> None:
         """The file is the same, its times or inode are not. `time_found`: its mtime, as a date that holds till git
-        says better."""
+        says better.
+        """
         self.db.execute(
             "UPDATE memory_entry SET size = ?1, mtime_ns = ?2, ctime_ns = ?3, device = ?4, inode = ?5, looked_ns = ?6,"
-            " created_found = iif(mtime_ns = ?2, created_found, ?7), updated_found = iif(mtime_ns = ?2, updated_found, ?7)"
+            " created_found = iif(mtime_ns = ?2, created_found, ?7), "
+            " updated_found = iif(mtime_ns = ?2, updated_found, ?7)"
             " WHERE id = ?8",
             (*stat, time_found, entry_id),
         )
@@ -256,9 +256,7 @@ class Writer:
             )
         }
         for entry_id in {i for i in wanted.keys() | have.keys() if wanted.get(i) != have.get(i)}:
-            self.db.execute(
-                "UPDATE memory_entry SET replaced_by = ? WHERE id = ?", (wanted.get(entry_id), entry_id)
-            )
+            self.db.execute("UPDATE memory_entry SET replaced_by = ? WHERE id = ?", (wanted.get(entry_id), entry_id))
 
     def _named(self, folder_id: int, target: str) -> list[int]:
         """The memories of a folder that a folded link target means."""
@@ -272,7 +270,8 @@ class Writer:
 
     def _resolve_keys(self, folder_id: int, keys: Iterable[str] | None) -> None:
         """Two files that claim one key: the more reliable source, then the newer, then the more certain, then the
-        first path wins. The others are problems; none is lost."""
+        first path wins. The others are problems; none is lost.
+        """
         if keys is None:
             self.db.execute(
                 "DELETE FROM memory_problem WHERE folder_id = ? AND origin >= 'key:' AND origin < 'key;'", (folder_id,)

@@ -41,7 +41,7 @@ class Ledger:
             " AND removed_at IS NULL",
             (scope, scope_ref or "", path),
         ).fetchone()
-        return Use(int(row[0]), row[1]) if row else Use(0, None)  # type: ignore[arg-type]
+        return Use(int(row[0]), row[1]) if row else Use(0, None)
 
     def follow(
         self,
@@ -73,15 +73,18 @@ class Ledger:
             for path, sha256 in added:
                 self.db.execute(
                     "UPDATE OR IGNORE memory_use SET removed_at = NULL, sha256 = NULL, path = ?1"
-                    " WHERE scope = ?2 AND scope_ref = ?3 AND removed_at IS NOT NULL AND (path = ?1 OR path = (SELECT path"
-                    " FROM memory_use WHERE scope = ?2 AND scope_ref = ?3 AND sha256 = ?4 AND removed_at IS NOT NULL"
+                    " WHERE scope = ?2 AND scope_ref = ?3 AND removed_at IS NOT NULL"
+                    " AND (path = ?1 OR path = (SELECT path FROM memory_use"
+                    " WHERE scope = ?2 AND scope_ref = ?3 AND sha256 = ?4 AND removed_at IS NOT NULL"
                     " ORDER BY removed_at DESC, path LIMIT 1))",
                     (path, scope, ref, sha256),
                 )
 
     def _any(self, scope: str, ref: str) -> bool:
         return bool(
-            self.db.execute("SELECT 1 FROM memory_use WHERE scope = ? AND scope_ref = ? LIMIT 1", (scope, ref)).fetchone()
+            self.db.execute(
+                "SELECT 1 FROM memory_use WHERE scope = ? AND scope_ref = ? LIMIT 1", (scope, ref)
+            ).fetchone()
         )
 
     def expire(self, before: str) -> int:

@@ -126,7 +126,9 @@ def read_existing(folder: Path) -> Existing | Problem:
     """Look at the MEMORY.md of a folder; a Problem when it is not ours to write."""
     path = folder / NAME
     if path.is_symlink() or (path.exists() and not path.is_file()):
-        return Problem(NAME, None, "manifest-not-a-file", "MEMORY.md is a folder or a link", "remove it, and it is made anew")
+        return Problem(
+            NAME, None, "manifest-not-a-file", "MEMORY.md is a folder or a link", "remove it, and it is made anew"
+        )
     found = files.read(folder, NAME, max_bytes=4 * files.MAX_FILE_BYTES)
     if found is None:
         return Existing(None, "", "\n")

@@ -16,7 +16,9 @@ _LOOKS_LIKE_KEY = re.compile(r"[\w][:/._-][\w]")
 
 def exact_keys(db: Connection, text: str, folder_ids: tuple[int, ...]) -> list[int]:
     """Memories whose exact key stands in the query: the query as a whole, or a word that looks like a key."""
-    words = [text.strip()] + [w for w in (part.strip(_EDGES) for part in text.split()[:64]) if _LOOKS_LIKE_KEY.search(w)]
+    words = [text.strip()] + [
+        w for w in (part.strip(_EDGES) for part in text.split()[:64]) if _LOOKS_LIKE_KEY.search(w)
+    ]
     found = read.by_keys(db, folder_ids, words)
     order = {fold(word): n for n, word in reversed(list(enumerate(words)))}
     return [e.id for e in sorted(found, key=lambda e: (order.get(fold(e.key), 0), e.key, e.scope, e.path))]

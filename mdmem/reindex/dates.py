@@ -55,5 +55,3 @@ def busy_reason(folder: str) -> str | None:
     """What git is in the middle of in that work tree; None when it is quiet."""
     repository = git.repository(Path(folder))
     return git.busy(repository) if repository else None
-
-

@@ -113,6 +113,6 @@ def _stat(read: Read, looked_ns: int) -> Stat:
 
 
 def rfc3339(time_ns: int) -> str:
-    """A time of the wall clock, in ns, as RFC 3339 UTC with whole seconds; times out of range become the nearest day."""
+    """A time of the wall clock, in ns, as RFC 3339 UTC in whole seconds; kept within the years 1970 to 9999."""
     seconds = min(max(time_ns // 1_000_000_000, 0), 253_402_300_799)
     return datetime.datetime.fromtimestamp(seconds, datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
