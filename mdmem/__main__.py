@@ -1,6 +1,8 @@
-"""`python -m mdmem`: the command line."""
+"""`python -m mdmem`: the same as the command `mdmem`."""
+
+import sys
 
 from mdmem.cli import main
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -1,0 +1,91 @@
+"""A request in, its answer out: from the daemon, or, where none runs, from the index opened here."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from mdmem import __version__
+from mdmem.cli import say
+from mdmem.config import Paths, find_paths
+from mdmem.daemon import client
+from mdmem.errors import AmbiguousError, LockError, MdmemError
+
+Answer = dict[str, Any]
+
+_OWN_SYNC = ("sync", "reindex", "reload")  # they bring the index up to date themselves, or need no index
+LONG_S = 3_600.0
+SHORT_S = 30.0
+LOCK_S = 2.0
+
+
+def ask(request: dict[str, Any], paths: Paths | None = None) -> Answer:
+    """The answer to a request; raises the MdmemError that it tells of.
+
+    Without a daemon the caller's own scopes are synced first, unless another process is writing the index just now.
+    """
+    paths = paths or find_paths()
+    answer = _from_daemon(paths, request)
+    if answer is None:
+        answer = _here(paths, request)
+    if not answer.get("ok"):
+        raise error_of(answer.get("error") or {})
+    return answer
+
+
+def _from_daemon(paths: Paths, request: dict[str, Any]) -> Answer | None:
+    timeout_s = LONG_S if request["op"] in _OWN_SYNC else SHORT_S
+    answer = client.ask(paths.socket, request, timeout_s=timeout_s)
+    if answer is not None:
+        warn_of_version(answer.get("version", __version__))
+    return answer
+
+
+def warn_of_version(version: object) -> None:
+    """Say it when the daemon is of another version than this command."""
+    if version != __version__:
+        say.note(f"the daemon is mdmem {version}, this command is {__version__}; restart it: mdmem down && mdmem up")
+
+
+def _here(paths: Paths, request: dict[str, Any]) -> Answer:
+    from mdmem.app import Answers, App, Local
+
+    app = App(paths)
+    with Local(app, wait_s=LOCK_S) as local:
+        if local.store is None:
+            # The holder may be a daemon that was just starting.
+            answer = _from_daemon(paths, request)
+            return answer if answer is not None else _as_it_is(local, request)
+        if request["op"] not in _OWN_SYNC:
+            scopes = app.caller(request.get("cwd"), request.get("agent"))
+            local.sync({scope.folder: None for scope in scopes})
+        return Answers(local).answer(request)
+
+
+def _as_it_is(local: Any, request: dict[str, Any]) -> Answer:  # noqa: ANN401  # Local, imported only when needed
+    from mdmem.app import Answers
+
+    index = local.app.paths.index
+    if not os.path.exists(index):
+        raise LockError("another mdmem is making the index", where=index, hint="try again in a moment")
+    say.note("another mdmem is writing the index: read as it is, without looking at the files first")
+    return Answers(local).answer(request)
+
+
+def error_of(told: dict[str, Any]) -> MdmemError:
+    """The error that an answer tells of, as if it had been raised here."""
+    what, hint = str(told.get("what") or "the request failed"), told.get("hint")
+    choices = told.get("choices")
+    if choices:
+        return AmbiguousError(what, choices=list(choices), hint=hint)
+    error = MdmemError(what, where=told.get("where"), hint=hint)
+    error.exit_code = int(told.get("exit_code") or 70)
+    return error
+
+
+def working_folder() -> str | None:
+    """Where the command was called; None when that folder is gone."""
+    try:
+        return os.getcwd()
+    except OSError:
+        return None

@@ -1,0 +1,51 @@
+"""`sync`, `reindex`: the index brought up to date, and what that changed."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import click
+
+from mdmem.cli import options, say
+from mdmem.cli.ask import ask
+
+
+@click.command()
+@options.as_json
+def sync_command(as_json: bool) -> None:
+    """Wait until the index has everything that is on disk now.
+
+    The daemon follows changes by itself; this is for scripts that must be sure.
+
+    \b
+    Example:
+      cp notes/*.md ~/.local/share/mdmem/user/ && mdmem sync
+    """
+    _print(ask({"op": "sync"}), as_json)
+
+
+@click.command()
+@click.option("--vectors", is_flag=True, help="Make all vectors anew too (they are kept otherwise).")
+@options.as_json
+def reindex_command(vectors: bool, as_json: bool) -> None:
+    """Make the index anew from the files. Nothing is lost: the index holds nothing that the files don't.
+
+    \b
+    Examples:
+      mdmem reindex
+      mdmem reindex --vectors
+    """
+    if sys.stderr.isatty():
+        say.note("reading every memory …")
+    _print(ask({"op": "reindex", "vectors": vectors}), as_json)
+
+
+def _print(answer: dict[str, Any], as_json: bool) -> None:
+    counts = {name: answer[name] for name in ("added", "changed", "removed", "problems", "ms")}
+    if as_json:
+        say.json_out(counts)
+        return
+    say.out(", ".join(f"{counts[name]} {name}" for name in ("added", "changed", "removed", "problems")))
+    if counts["problems"]:
+        say.note("see them with: mdmem status")

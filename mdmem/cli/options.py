@@ -1,0 +1,37 @@
+"""The options that several commands share, so that they mean the same everywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+from mdmem.cli.ask import working_folder
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON (docs/json.md) instead of text.")
+_cwd = click.option(
+    "--cwd", type=click.Path(), metavar="DIR", help="Act as if called in DIR: it decides which project is meant."
+)
+_agent = click.option("--agent", metavar="ID", help="Act for this agent: its own memories are seen too.")
+scopes = click.option(
+    "--scope", multiple=True, metavar="KIND", help="Only this kind of scope: user, project or agent. Repeatable."
+)
+target = click.option("--scope", metavar="KIND", help="The scope that it goes to: user, project or agent.")
+types = click.option("--type", "types", multiple=True, metavar="TYPE", help="Only memories of this type. Repeatable.")
+domain = click.option("--domain", metavar="NAME", help="Only memories of this domain.")
+include_invalid = click.option("--include-invalid", is_flag=True, help="Also what is archived, expired or superseded.")
+
+
+def caller(function: F) -> F:
+    """`--cwd` and `--agent`: who asks, and from where."""
+    return _cwd(_agent(function))
+
+
+def who(cwd: str | None, agent: str | None) -> dict[str, Any]:
+    """The caller as a request names it."""
+    import os
+
+    return {"cwd": os.path.abspath(cwd) if cwd else working_folder(), "agent": agent}

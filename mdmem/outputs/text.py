@@ -1,0 +1,152 @@
+"""JSON objects of answers in, lines for a person out. Nothing that a file holds reaches a terminal as a command."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+Paint = Callable[[str, str], str]  # (text, style word) -> text
+
+SHOWN_PROBLEMS = 10
+# C0 and C1 controls, DEL, bidi marks and overrides, line and paragraph separators, tag characters, lone surrogates.
+_UNSAFE = re.compile(
+    "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff\U000e0000-\U000e007f]"
+)
+_LETTERS = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
+
+
+def clean(text: str, *, lines: bool = False) -> str:
+    """Text as a terminal may be given it: what would move, colour or reorder it is shown escaped.
+
+    With `lines`, newlines and tabs stay: the text of a file. CR LF is a newline there.
+    """
+    if lines:
+        text = text.replace("\r\n", "\n")
+    return _UNSAFE.sub(lambda match: _escape(match[0], lines), text)
+
+
+def _escape(char: str, lines: bool) -> str:
+    if lines and char in "\n\t":
+        return char
+    number = ord(char)
+    if char in _LETTERS:
+        return _LETTERS[char]
+    if number < 0x100:
+        return f"\\x{number:02x}"
+    return f"\\u{number:04x}" if number < 0x10000 else f"\\U{number:08x}"
+
+
+def plain(text: str, style: str) -> str:
+    """The paint that leaves text as it is."""
+    return text
+
+
+def hit_lines(hits: Sequence[dict[str, Any]], *, explain: bool = False, paint: Paint = plain) -> Iterable[str]:
+    """Search results: rank, key, type, description and path; with `explain`, why each was recalled."""
+    for hit in hits:
+        yield from _memory_lines(hit, f"{hit['rank']}. ", paint)
+        if explain:
+            yield paint(f"   {reasons(hit)}", "dim")
+
+
+def list_lines(memories: Sequence[dict[str, Any]], *, paint: Paint = plain) -> Iterable[str]:
+    """Memories as `mdmem list` shows them."""
+    for memory in memories:
+        yield from _memory_lines(memory, "", paint)
+
+
+def _memory_lines(memory: dict[str, Any], lead: str, paint: Paint) -> Iterable[str]:
+    scope = f"{memory['scope']}:{memory['scope_ref']}" if memory["scope_ref"] else memory["scope"]
+    facts = f"{clean(memory['type'])} · {clean(scope)}"
+    if memory["status"] != "active":
+        facts += f" · {clean(memory['status'])}"
+    head = f"{lead}{paint(clean(memory['key']), 'key')}  {paint(facts, 'dim')}"
+    if memory.get("invalid"):
+        head += "  " + paint(f"[{clean(memory['invalid'])}]", "warn")
+    if memory.get("broken"):
+        head += "  " + paint("[the file cannot be read now: this is its last good state]", "bad")
+    yield head
+    said = memory["description"] or memory["name"]
+    if said:
+        yield f"   {clean(said)}"
+    yield paint(f"   {clean(memory['path'])}", "dim")
+
+
+def reasons(hit: dict[str, Any]) -> str:
+    """Why a hit was recalled, in one line."""
+    why = hit["why"]
+    voices = ", ".join(f"{v} #{why[v]}" for v in ("lexical", "semantic", "temporal", "graph") if why[v] is not None)
+    parts = ["exact key" if why["exact_key"] else "", voices or "no voice"]
+    parts += [f"{name} {why[name]:.2f}" for name in ("relevance", "recency", "confidence")]
+    return f"score {hit['score']:.4f}: " + "; ".join(part for part in parts if part)
+
+
+def problem_lines(problems: Sequence[dict[str, Any]], *, limit: int | None = SHOWN_PROBLEMS) -> Iterable[str]:
+    """`path:line: message`, and below it what to do."""
+    for problem in problems[:limit]:
+        line = f":{problem['line']}" if problem["line"] is not None else ""
+        yield f"{clean(problem['path'])}{line}: {clean(problem['message'])} [{problem['code']}]"
+        if problem["hint"]:
+            yield f"   try: {clean(problem['hint'])}"
+    if limit is not None and len(problems) > limit:
+        yield f"… and {len(problems) - limit} more: mdmem status --json"
+
+
+def status_lines(status: dict[str, Any], *, paint: Paint = plain) -> Iterable[str]:
+    """The state of everything, compact: daemon, index, a line a folder, and what is wrong."""
+    yield _daemon_line(status["daemon"], paint)
+    yield from _index_lines(status, paint)
+    yield ""
+    for scope in status["scopes"]:
+        yield from _scope_lines(scope, paint)
+    if status["problems"]:
+        yield ""
+        yield paint(f"problems: {len(status['problems'])}", "bad")
+        yield from (f"  {line}" for line in problem_lines(status["problems"]))
+    for untrusted in status["untrusted"]:
+        yield paint(f"not read: {clean(untrusted['path'])} ({clean(untrusted['reason'])})", "warn")
+
+
+def _daemon_line(daemon: dict[str, Any], paint: Paint) -> str:
+    if not daemon["running"]:
+        return f"daemon   {paint('not running', 'warn')}: start it with mdmem up"
+    facts = f"pid {daemon['pid']}, mdmem {daemon['version']}, up {_span(daemon['uptime_s'])}, {daemon['rss_mb']:.0f} MB"
+    return f"daemon   {paint('running', 'good')} ({facts})"
+
+
+def _index_lines(status: dict[str, Any], paint: Paint) -> Iterable[str]:
+    index, embedder = status["index"], status["embedder"]
+    waiting = index["pending_vectors"]
+    left = f", {_span(index['vectors_left_s'])} left" if waiting and index["vectors_left_s"] else ""
+    vectors = f"{waiting} vectors to come{left}" if waiting else "vectors complete"
+    yield f"index    {index['memories']} memories, {vectors}; last look {index['last_sync'] or 'never'}"
+    yield f"embedder {clean(str(embedder['model']))}: {clean(str(embedder['state']))}"
+    if index["notice"]:
+        yield paint(f"         {clean(index['notice'])}", "warn")
+
+
+def _scope_lines(scope: dict[str, Any], paint: Paint) -> Iterable[str]:
+    label = f"{scope['scope']}:{scope['scope_ref']}" if scope["scope_ref"] else scope["scope"]
+    state = "" if scope["state"] == "ok" else "  " + paint(scope["state"], "warn")
+    yield f"{paint(clean(label), 'key')}  {clean(scope['path'])}{state}"
+    watch = scope["watch"] + (f" ({clean(scope['watch_reason'])})" if scope["watch_reason"] else "")
+    full = "whole" if scope["full_text"] else "not whole yet"
+    drift = f"; the last scan found {scope['last_drift']} unannounced changes" if scope["last_drift"] else ""
+    yield f"   files {scope['memories']} · full text {full} · vectors {scope['vectors']} · watch {watch}{drift}"
+
+
+def finding_lines(findings: Sequence[dict[str, Any]], *, paint: Paint = plain) -> Iterable[str]:
+    """What `mdmem doctor` found: a line a check, and the repair below those that failed."""
+    for finding in findings:
+        word = paint("ok  ", "good") if finding["ok"] else paint("fail", "bad")
+        yield f"{word} {finding['check']}: {clean(finding['message'])}"
+        if finding["hint"] and not finding["ok"]:
+            yield f"     try: {clean(finding['hint'])}"
+
+
+def _span(seconds: float) -> str:
+    for size, unit in ((86_400, "d"), (3_600, "h"), (60, "min")):
+        if seconds >= size:
+            return f"{seconds / size:.0f} {unit}"
+    return f"{seconds:.0f} s"
