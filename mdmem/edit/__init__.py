@@ -1,1 +1,24 @@
+"""What a person asks to be done to a memory in, a changed file and the words for what was written out."""
 
+from mdmem.edit.add import add
+from mdmem.edit.adopt import adopt
+from mdmem.edit.change import archive, change, restore
+from mdmem.edit.editor import edit_in_editor
+from mdmem.edit.fields import check_fields
+from mdmem.edit.move import move
+from mdmem.edit.place import Written, refuse_mount
+from mdmem.edit.project import init_project
+
+__all__ = [
+    "Written",
+    "add",
+    "adopt",
+    "archive",
+    "change",
+    "check_fields",
+    "edit_in_editor",
+    "init_project",
+    "move",
+    "refuse_mount",
+    "restore",
+]
