@@ -9,11 +9,21 @@ from mdmem import __version__
 from mdmem.cli import say
 from mdmem.config import Paths, find_paths
 from mdmem.daemon import client
-from mdmem.errors import AmbiguousError, LockError, MdmemError
+from mdmem.errors import (
+    AmbiguousError,
+    LockError,
+    MachineError,
+    MdmemError,
+    NotFoundError,
+    RefusedError,
+    SilentError,
+    UsageError,
+)
 
 Answer = dict[str, Any]
 
 _OWN_SYNC = ("sync", "reindex", "reload")  # they bring the index up to date themselves, or need no index
+_BY_CODE = {kind.exit_code: kind for kind in (UsageError, NotFoundError, RefusedError, SilentError, MachineError)}
 LONG_S = 3_600.0
 SHORT_S = 30.0
 LOCK_S = 2.0
@@ -97,8 +107,9 @@ def error_of(told: dict[str, Any]) -> MdmemError:
     choices = told.get("choices")
     if choices:
         return AmbiguousError(what, choices=list(choices), hint=hint)
-    error = MdmemError(what, where=told.get("where"), hint=hint)
-    error.exit_code = int(told.get("exit_code") or 70)
+    code = int(told.get("exit_code") or MdmemError.exit_code)
+    error = _BY_CODE.get(code, MdmemError)(what, where=told.get("where"), hint=hint)
+    error.exit_code = code
     return error
 
 

@@ -139,7 +139,7 @@ def _project(folder: str | None) -> str:
     if here is None:
         raise NotFoundError("the working directory is gone", hint="name the project: mdmem init DIR")
     root = project_root(here) or os.path.realpath(here)
-    if root in (os.path.realpath(os.path.expanduser("~")), "/"):
+    if root in (str(Path("~").expanduser().resolve()), "/"):
         raise RefusedError(
             "a project here would hold everything of yours", where=root, hint="go into a project, or name it: DIR"
         )

@@ -5,8 +5,8 @@ from __future__ import annotations
 import datetime
 import os
 import sys
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -23,7 +23,10 @@ Fields = dict[str, str | list[str]]
 _keys = click.argument("keys", nargs=-1, required=True, metavar="KEY...")
 
 
-def field(name: str, text: str, *, multiple: bool = False) -> Any:  # noqa: ANN401  # what click.option gives
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def field(name: str, text: str, *, multiple: bool = False) -> Callable[[F], F]:
     """An option that becomes a line of frontmatter."""
     return click.option(f"--{name}", name, metavar="TEXT", multiple=multiple, help=text)
 
@@ -67,7 +70,11 @@ def add_command(
     from mdmem.app import App
 
     who = options.who(cwd, agent)
-    target = App().target(_kind(scope), who["cwd"], agent)
+    app = App()
+    target = app.target(_kind(scope), who["cwd"], agent)
+    untrusted = app.untrusted_at(who["cwd"])
+    if untrusted and scope is None and agent is None:
+        say.note(f"{untrusted} is not trusted here (see mdmem trust): this goes to your own scope")
     fields = _fields(options_)
     if "key" in fields:
         _check_key_is_free(str(fields["key"]), target, who)
@@ -104,18 +111,18 @@ def _kind(scope: str | None) -> str | None:
 
 def _check_key_is_free(key: str, target: Scope, who: dict[str, Any]) -> None:
     """A key is an exact identifier: two memories of one folder must not claim it."""
+    from mdmem.files import printable
+
     try:
         found = ask({"op": "find", "key": key, "scope": [target.kind], **who})
         taken = [f"{found['memory']['key']}  ({found['memory']['path']})"]
-    except NotFoundError:
-        return
     except AmbiguousError as error:
         taken = error.choices
-    except RefusedError:
+    except NotFoundError:
         return
     for choice in taken:
         other, _, path = choice.partition("  (")
-        if other.casefold() == key.casefold() and path.startswith(f"{target.folder}/"):
+        if other.casefold() == key.casefold() and path.startswith(f"{printable(target.folder)}/"):
             raise RefusedError(
                 f"the key {key!r} is taken", where=path.rstrip(")"), hint="choose another key, or: mdmem edit " + other
             )
@@ -246,12 +253,13 @@ def move_command(keys: tuple[str, ...], scope: str | None, cwd: str | None, agen
     """
     from mdmem import edit
     from mdmem.app import App
+    from mdmem.files import printable
 
     if scope is None:
         raise UsageError("where to?", hint="--scope user, --scope project, or --scope agent --agent ID")
     app, who = App(), options.who(cwd, agent)
     target = app.target(_kind(scope), who["cwd"], agent)
-    sources = {s.folder: s for s in app.caller(who["cwd"], agent)}
+    sources = {printable(s.folder): s for s in app.caller(who["cwd"], agent)}
     found = [_find(key, (), who) for key in keys]
     is_new = not os.path.isdir(target.folder)  # noqa: PTH112
     written = []
@@ -264,15 +272,13 @@ def move_command(keys: tuple[str, ...], scope: str | None, cwd: str | None, agen
 
 
 def _find(key: str, scope: Sequence[str], who: dict[str, Any]) -> dict[str, Any]:
-    """The memory that KEY means, and where it lies; a mount is refused before anything is written."""
+    """The memory that KEY means, and where it lies (printable); a mount is refused before anything is written."""
     from mdmem.app import App
-    from mdmem.files import from_printable
+    from mdmem.files import printable
 
     found = ask({"op": "find", "key": key, "scope": list(scope), **who})
-    found["folder"] = from_printable(found["folder"])
-    scopes = {s.folder: s for s in App().caller(who["cwd"], who["agent"])}
-    known = scopes.get(found["folder"])
-    if known is not None and known.mount:
+    mounts = {printable(s.folder) for s in App().caller(who["cwd"], who["agent"]) if s.mount}
+    if found["folder"] in mounts:
         raise RefusedError(
             "this memory lies in a mount, which is only read",
             where=found["memory"]["path"],
@@ -291,12 +297,7 @@ def _tell(
     left: Sequence[tuple[str, str]] = (),
 ) -> None:
     """Have the index take in what was written, then say what it is now. `left`: places that were emptied."""
-    places: dict[str, list[str] | None] = {
-        folder: [] for folder in [*(w.folder for w in written), *(f for f, _ in left)]
-    }
-    for folder, rel in [*((w.folder, w.rel) for w in written), *left]:
-        cast("list[str]", places[folder]).append(rel)
-    synced = make_findable(places, reload=reload)
+    synced = make_findable(_places([*((w.folder, w.rel) for w in written), *left]), reload=reload)
     listed = [_listing(w, who) if synced else {"key": w.key, "path": w.path} for w in written]
     if as_json:
         say.json_out(listed[0] if one else listed)
@@ -305,6 +306,16 @@ def _tell(
         say.out(f"{say.paint(clean(memory['key']), 'key')}  {clean(memory['path'])}")
         if memory.get("invalid"):
             say.note(f"{memory['key']} is not recalled: {memory['invalid']}")
+
+
+def _places(found: Sequence[tuple[str, str]]) -> dict[str, list[str] | None]:
+    """Printable folders and paths as a request to sync names them: as the file system has them."""
+    from mdmem.files import from_printable
+
+    places: dict[str, list[str]] = {}
+    for folder, rel in found:
+        places.setdefault(from_printable(folder), []).append(from_printable(rel))
+    return dict(places)
 
 
 def _listing(written: Written, who: dict[str, Any]) -> dict[str, Any]:
