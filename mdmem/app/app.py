@@ -38,6 +38,12 @@ class App:
 
         return settings.load(self.paths.config_file)
 
+    def reload(self) -> None:
+        """Read the config again. Raises ConfigError, and keeps the settings in force, when it cannot be used."""
+        from mdmem.config import settings
+
+        self.__dict__["settings"] = settings.load(self.paths.config_file)
+
     # --- scopes -----------------------------------------------------------
 
     @property

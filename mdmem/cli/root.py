@@ -137,15 +137,16 @@ def _usage(error: click.ClickException) -> int:
 def _fault(error: Exception) -> int:
     """A fault of ours: the traceback goes to the log, one line to the person."""
     import logging
-    import os
+    from pathlib import Path
 
     from mdmem.config import find_paths
     from mdmem.daemon import logs
+    from mdmem.files import private_folder
 
     where = ""
     try:
         path = find_paths().log
-        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+        private_folder(Path(path).parent)
         logs.to_file(path)
         logging.getLogger(__name__).error("command failed", exc_info=error)
         where = f"; the details are in {path}"

@@ -113,7 +113,11 @@ class Live:
         return self.worker.call(look)
 
     def reload(self) -> None:
-        """Read config and scopes again; folders that came are watched and indexed, those that went leave."""
+        """Read config and scopes again; folders that came are watched and indexed, those that went leave.
+
+        The settings of [watch] and [embedder] are those of the start.
+        """
+        self.app.reload()
         self.worker.call(lambda store: self.sync_all_here())
 
     def status(self) -> dict[str, Any]:
