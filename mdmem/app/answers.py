@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from mdmem import document, files
-from mdmem.app.app import App
+from mdmem.app.app import App, Roster
 from mdmem.db import Connection
 from mdmem.errors import AmbiguousError, MdmemError, NotFoundError, Problem, UsageError
 from mdmem.index import read
@@ -86,7 +86,8 @@ class Answers:
         """Hits for `query`, best first."""
         text = _text(request, "query") or ""
         mode = _choice(request, "mode", MODES) or "hybrid"
-        scopes = self._scopes(request)
+        roster = self.app.roster()
+        scopes = self._scopes(request, roster)
         with self.backend.reader() as db:
             ids = _folder_ids(db, scopes)
             recall = Recall(
@@ -96,7 +97,7 @@ class Answers:
                 freshen=self._freshen,
             )
             answer = recall.find(self._query(request, text, mode, ids), _now())
-        degraded = [*answer.degraded, *self._missing(request)]
+        degraded = [*answer.degraded, *self._missing(request, roster)]
         return {"hits": [hit_json(hit, answer.mode, degraded) for hit in answer.hits], "degraded": degraded}
 
     def _query(self, request: Request, text: str, mode: str, ids: tuple[int, ...]) -> Query:
@@ -111,9 +112,9 @@ class Answers:
             as_of=_as_of(request),
         )
 
-    def _missing(self, request: Request) -> list[str]:
+    def _missing(self, request: Request, roster: Roster) -> list[str]:
         """What the caller might expect to be asked, and was not."""
-        folder = self.app.untrusted_at(_text(request, "cwd"))
+        folder = self.app.untrusted_at(_text(request, "cwd"), roster)
         return [f"{folder} is not trusted, and was not searched: mdmem trust {Path(folder).parent}"] if folder else []
 
     def _freshen(self, entries: Sequence[Entry]) -> bool:
@@ -132,8 +133,9 @@ class Answers:
         """All memories of the caller's scopes, filtered, by scope and path."""
         types = frozenset(_type(name) for name in _list(request, "type"))
         status, domain = _text(request, "status"), _text(request, "domain")
+        roster = self.app.roster()
         with self.backend.reader() as db:
-            entries = read.list_entries(db, _folder_ids(db, self._scopes(request)))
+            entries = read.list_entries(db, _folder_ids(db, self._scopes(request, roster)))
         now = _now()
         found = [
             memory_json(entry) | {"invalid": why_invalid(entry, now)}
@@ -144,7 +146,7 @@ class Answers:
             and (not domain or (entry.domain or "").casefold() == domain.casefold())
             and (request.get("include_invalid") or status or why_invalid(entry, now) is None)
         ]
-        return {"memories": found, "degraded": self._missing(request)}
+        return {"memories": found, "degraded": self._missing(request, roster)}
 
     def find(self, request: Request) -> dict[str, Any]:
         """The one memory that `key` means: its listing, scope folder and relative path. Errors as in `resolve`."""
@@ -234,9 +236,9 @@ class Answers:
         self.backend.reload()
         return {}
 
-    def _scopes(self, request: Request) -> list[Scope]:
+    def _scopes(self, request: Request, roster: Roster | None = None) -> list[Scope]:
         """The caller's scopes, narrowed to the kinds it asks for."""
-        scopes = self.app.caller(_text(request, "cwd"), _text(request, "agent"))
+        scopes = self.app.caller(_text(request, "cwd"), _text(request, "agent"), roster)
         kinds = _list(request, "scope")
         for kind in kinds:
             if kind not in KINDS:

@@ -97,9 +97,9 @@ class App:
             return None
         return "another repository lies here than the one that was trusted"
 
-    def caller(self, cwd: str | None, agent: str | None = None) -> list[Scope]:
+    def caller(self, cwd: str | None, agent: str | None = None, roster: Roster | None = None) -> list[Scope]:
         """The scopes a caller may see: user, the trusted project around its working directory, its own agent scope."""
-        roster = self.roster()
+        roster = roster or self.roster()
         scopes = [s for s in roster.scopes if s.kind == "user"]
         project = self.project_of(cwd, roster)
         if project is not None:
@@ -116,11 +116,11 @@ class App:
         scopes = (roster or self.roster()).scopes
         return next((s for s in scopes if s.kind == "project" and s.folder == folder), None)
 
-    def untrusted_at(self, cwd: str | None) -> str | None:
+    def untrusted_at(self, cwd: str | None, roster: Roster | None = None) -> str | None:
         """The scope folder around a working directory that is there but not trusted; None when all is well."""
         root = project_root(cwd) if cwd else None
         folder = f"{root}/{PROJECT_FOLDER}"
-        if root is None or not os.path.isdir(folder) or self.project_of(cwd) is not None:
+        if root is None or not os.path.isdir(folder) or self.project_of(cwd, roster) is not None:
             return None
         return folder
 

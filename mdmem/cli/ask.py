@@ -76,7 +76,7 @@ def _as_it_is(local: Any, request: dict[str, Any]) -> Answer:  # noqa: ANN401  #
     from mdmem.app import Answers
 
     index = local.app.paths.index
-    if not os.path.exists(index):  # noqa: PTH110  # pathlib costs 10 ms here
+    if not os.path.exists(index):  # pathlib costs 10 ms here
         raise LockError("another mdmem is making the index", where=index, hint="try again in a moment")
     say.note("another mdmem is writing the index: read as it is, without looking at the files first")
     return Answers(local).answer(request)

@@ -38,4 +38,4 @@ def who(cwd: str | None, agent: str | None) -> dict[str, Any]:
 
 def absolute(path: str) -> str:
     """A path as it is meant in the folder where the command was called; links stay."""
-    return os.path.abspath(path)  # noqa: PTH100  # pathlib resolves links, and costs 10 ms here
+    return os.path.abspath(path)  # pathlib resolves links, and costs 10 ms here

@@ -78,7 +78,7 @@ def add_command(
     fields = _fields(options_)
     if "key" in fields:
         _check_key_is_free(str(fields["key"]), target, who)
-    is_new = not os.path.isdir(target.folder)  # noqa: PTH112
+    is_new = not os.path.isdir(target.folder)
     written = edit.add(target, _text(text), fields=fields, today=today(), file_name=file_name)
     _tell([written], who, as_json, reload=is_new, one=True)
 
@@ -261,7 +261,7 @@ def move_command(keys: tuple[str, ...], scope: str | None, cwd: str | None, agen
     target = app.target(_kind(scope), who["cwd"], agent)
     sources = {printable(s.folder): s for s in app.caller(who["cwd"], agent)}
     found = [_find(key, (), who) for key in keys]
-    is_new = not os.path.isdir(target.folder)  # noqa: PTH112
+    is_new = not os.path.isdir(target.folder)
     written = []
     for f in found:
         source = sources.get(f["folder"])

@@ -85,6 +85,29 @@ class Entry(NamedTuple):
         return found if isinstance(found, dict) else {}
 
 
+class Candidate(NamedTuple):
+    """What decides whether and where a memory stands in a list; the rest is read for those that do."""
+
+    id: int
+    folder_id: int
+    type: str
+    confidence: float
+    domain: str | None
+    status: str | None
+    stability: str | None
+    valid_from: str | None
+    invalid_at: str | None
+    expires: str | None
+    superseded_by: str | None
+    created: str
+    updated: str
+
+
+_CANDIDATE = (
+    "SELECT id, folder_id, type, confidence, domain, status, stability, valid_from, invalid_at, expires,"
+    " coalesce(superseded_by, replaced_by), coalesce(created, created_found), coalesce(updated, updated_found)"
+    " FROM memory_entry"
+)
 _FOLDER = (
     "SELECT id, scope, scope_ref, path, device, inode, state, complete, head, last_scan, last_change, last_drift"
     " FROM scope_folder"
@@ -133,6 +156,15 @@ def known(db: Connection, folder_id: int, paths: Iterable[str] | None = None) ->
             )
         )
         found.update({row[1]: Known(*row) for row in rows})
+    return found
+
+
+def candidates(db: Connection, ids: Iterable[int]) -> list[Candidate]:
+    wanted = list(ids)
+    found: list[Candidate] = []
+    for at in range(0, len(wanted), 500):
+        part = wanted[at : at + 500]
+        found += map(Candidate._make, db.execute(f"{_CANDIDATE} WHERE id IN ({_marks(part)})", part))
     return found
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from mdmem.db import DAMAGE, Connection, DatabaseError
 from mdmem.errors import MdmemError
 from mdmem.index import read
-from mdmem.index.read import Entry
+from mdmem.index.read import Candidate, Entry
 from mdmem.memory import survival
 from mdmem.recall import voices
 from mdmem.recall.fusion import reciprocal_ranks, scaled
@@ -43,6 +43,7 @@ class Recall:
         self.embed = embed
         self.decay = decay
         self.freshen = freshen
+        self._vector: tuple[str, bytes] | None = None  # of the last query: asking deeper must not embed again
 
     def find(self, query: Query, now: datetime.datetime) -> Answer:
         """Hits for a query, best first. Any text gets an answer; `degraded` says what was missing."""
@@ -88,7 +89,9 @@ class Recall:
         if self.embed is None:
             degraded.append("no vectors: no embedder is set; see `mdmem config show`")
             return []
-        vector = self.embed(query.text)
+        if self._vector is None or self._vector[0] != query.text:
+            self._vector = (query.text, self.embed(query.text))
+        vector = self._vector[1]
         try:
             found = voices.semantic(self.db, vector, query.folder_ids)
         except DAMAGE:
@@ -101,14 +104,16 @@ class Recall:
             degraded.append(f"vectors are still being made: {done} of {done + waiting}; see `mdmem status`")
         return found
 
-    def _admits(self, query: Query, entry: Entry, now: datetime.datetime) -> bool:
-        if entry.folder_state != "ok" or (query.types and entry.type not in query.types):
+    def _admits(self, query: Query, found: Candidate, at: datetime.datetime) -> bool:
+        if found.folder_id not in query.folder_ids or (query.types and found.type not in query.types):
             return False
-        if query.domain and (entry.domain or "").casefold() != query.domain.casefold():
+        if query.domain and (found.domain or "").casefold() != query.domain.casefold():
             return False
-        if query.as_of and moment(entry.created, whole_day=False) > query.as_of and not query.include_invalid:
+        if query.include_invalid:
+            return True
+        if query.as_of and moment(found.created) > query.as_of:
             return False
-        return query.include_invalid or why_invalid(entry, query.as_of or now) is None
+        return why_invalid(found, at) is None
 
     def _hits(
         self,
@@ -118,32 +123,51 @@ class Recall:
         exact: set[int],
         ranks: dict[str, dict[int, int]],
     ) -> list[Hit]:
-        found = read.entries(self.db, relevance)
-        hits = []
-        for entry_id, entry in found.items():
-            if not self._admits(query, entry, now):
-                continue
-            why = self._why(entry, now, relevance[entry_id], entry_id in exact, ranks)
-            score = why.relevance * why.recency * why.confidence
-            hits.append(Hit(entry, score, 0, why, why_invalid(entry, query.as_of or now)))
+        at = query.as_of or now
+        scored = []
+        for found in read.candidates(self.db, relevance):
+            if self._admits(query, found, at):
+                recency = self._recency(found, now)
+                score = relevance[found.id] * recency * found.confidence
+                scored.append((found.id not in exact, -score, found.id, recency))
+        scored.sort()
+        # Ties go by key, scope and path: all that stand level with the last one are read before the cut.
+        last = scored[query.limit - 1][:2] if len(scored) >= query.limit else (True, 0.0)
+        best = [row for row in scored if row[:2] <= last]
+        entries = read.entries(self.db, (row[2] for row in best))
+        hits = [
+            self._hit(entries[entry_id], -negative, recency, relevance[entry_id], not inexact, ranks, at)
+            for inexact, negative, entry_id, recency in best
+            if entry_id in entries
+        ]
         hits.sort(key=_order)
-        return [hit._replace(rank=n) for n, hit in enumerate(hits, 1)]
+        return [hit._replace(rank=n) for n, hit in enumerate(hits[: query.limit], 1)]
 
-    def _why(
-        self, entry: Entry, now: datetime.datetime, relevance: float, exact: bool, ranks: dict[str, dict[int, int]]
-    ) -> Why:
-        age_days = (now - moment(entry.updated)).total_seconds() / 86_400
-        recency = survival(entry.type, age_days, stability=entry.stability, decay=self.decay)
-        return Why(
-            ranks["lexical"].get(entry.id),
-            ranks.get("semantic", {}).get(entry.id),
-            None,
-            None,
-            relevance,
-            recency,
-            entry.confidence,
-            exact,
+    def _recency(self, found: Candidate, now: datetime.datetime) -> float:
+        age_days = (now - moment(found.updated)).total_seconds() / 86_400
+        return survival(found.type, age_days, stability=found.stability, decay=self.decay)
+
+    def _hit(
+        self,
+        entry: Entry,
+        score: float,
+        recency: float,
+        relevance: float,
+        exact: bool,
+        ranks: dict[str, dict[int, int]],
+        at: datetime.datetime,
+    ) -> Hit:
+        why = Why(
+            lexical=ranks["lexical"].get(entry.id),
+            semantic=ranks.get("semantic", {}).get(entry.id),
+            temporal=None,
+            graph=None,
+            relevance=relevance,
+            recency=recency,
+            confidence=entry.confidence,
+            exact_key=exact,
         )
+        return Hit(entry, score, 0, why, why_invalid(entry, at))
 
 
 def _order(hit: Hit) -> tuple[object, ...]:
