@@ -159,6 +159,21 @@ def load_vectors(connection: Connection) -> str | None:
     return None
 
 
+def missing_parts() -> list[str]:
+    """Which parts of SQLite that the index needs are missing here, in words; [] when all work."""
+    connection = apsw.Connection(":memory:")
+    try:
+        vectors = load_vectors(connection)
+        missing = [vectors] if vectors else []
+        try:
+            connection.execute("CREATE VIRTUAL TABLE t USING fts5 (x, content = '', contentless_delete = 1)")
+        except apsw.Error as error:
+            missing.append(f"full text search (FTS5) does not work: {error}")
+    finally:
+        connection.close()
+    return missing
+
+
 def set_aside(path: str, why: str) -> str:
     """Move a database and its journal files out of the way; the new path. Nothing is deleted but older such copies
     of an index, which can always be made again.

@@ -129,7 +129,10 @@ def tell(error: MdmemError) -> int:
 
 def _usage(error: click.ClickException) -> int:
     context = getattr(error, "ctx", None)
-    say.err(f"{_word('error:')} {clean(error.format_message())}")
+    if isinstance(error, click.exceptions.NoArgsIsHelpError):
+        say.err(error.format_message())
+        return 2
+    say.err(f"{_word('error:')} {clean(' '.join(error.format_message().split()))}")
     say.err(f"try:   {context.command_path if context else 'mdmem'} --help")
     return 2
 
