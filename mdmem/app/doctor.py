@@ -82,7 +82,7 @@ def _permissions(app: App) -> Iterator[Finding]:
     found = False
     for path in (
         paths.data, paths.state, paths.runtime, os.path.dirname(paths.socket), app.user_scope.folder, paths.socket,
-        paths.lock, paths.index, paths.ledger, paths.log, paths.scopes_file,
+        paths.lock, paths.index_db, paths.ledger_db, paths.log, paths.scopes_file,
     ):  # fmt: skip
         finding = _mode(path)
         if finding:
@@ -184,8 +184,8 @@ def _watch_limit() -> int | None:
 def _index(app: App) -> Iterator[Finding]:
     health = _health(app)
     if health is None:
-        if Path(app.paths.index).exists():
-            yield Finding("index", False, "index-damaged", f"{app.paths.index} cannot be read", "mdmem reindex")
+        if Path(app.paths.index_db).exists():
+            yield Finding("index", False, "index-damaged", f"{app.paths.index_db} cannot be read", "mdmem reindex")
         else:
             yield Finding("index", True, "ok", "not made yet")
     elif not health.whole:
@@ -202,7 +202,7 @@ def _index(app: App) -> Iterator[Finding]:
 
 def _health(app: App) -> Health | None:
     try:
-        db = open_reader(INDEX, app.paths.index)
+        db = open_reader(INDEX, app.paths.index_db)
         try:
             return examine(db)
         finally:
@@ -212,10 +212,10 @@ def _health(app: App) -> Health | None:
 
 
 def _ledger(app: App) -> Iterator[Finding]:
-    if not Path(app.paths.ledger).exists():
+    if not Path(app.paths.ledger_db).exists():
         return
     try:
-        db = open_reader(LEDGER, app.paths.ledger)
+        db = open_reader(LEDGER, app.paths.ledger_db)
         try:
             sound = quick_check(db)
         finally:
@@ -229,7 +229,7 @@ def _ledger(app: App) -> Iterator[Finding]:
             "ledger",
             False,
             "ledger-damaged",
-            f"{app.paths.ledger} is damaged",
+            f"{app.paths.ledger_db} is damaged",
             "mdmem down && mdmem up: it is moved aside, and use counts start anew",
         )
 

@@ -111,9 +111,9 @@ def index(drift: bool) -> None:
     from mdmem.index.health import examine
 
     app = App()
-    if not Path(app.paths.index).exists():
-        raise NotFoundError("there is no index yet", where=app.paths.index, hint="make it: mdmem sync")
-    db = open_reader(INDEX, app.paths.index)
+    if not Path(app.paths.index_db).exists():
+        raise NotFoundError("there is no index yet", where=app.paths.index_db, hint="make it: mdmem sync")
+    db = open_reader(INDEX, app.paths.index_db)
     try:
         folders = {f.path: f for f in read.folders(db)}
         told = []
@@ -125,7 +125,7 @@ def index(drift: bool) -> None:
     finally:
         db.close()
     facts = health._asdict() | {"canary": health.canary is not None}
-    say.json_out({"path": app.paths.index, **facts, "folders": told}, pretty=True)
+    say.json_out({"path": app.paths.index_db, **facts, "folders": told}, pretty=True)
 
 
 def _drift(folder: str, known: dict[str, Any]) -> dict[str, Any]:
