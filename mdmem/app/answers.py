@@ -41,6 +41,10 @@ class Backend(Protocol):
     def sync(self, folders: dict[str, list[str] | None] | None) -> dict[str, int]:
         """Make the index equal to folders (absolute path -> hints; None: all of it), or to all folders."""
 
+    def catch_up(self, folders: dict[str, list[str] | None]) -> bool:
+        """The same for a few paths, if it can be had at once; False when the index is being written by another, or
+        the writer is busy for longer than a search may wait."""
+
     def reindex(self, *, vectors: bool) -> dict[str, int]: ...
     def seen(self, entry: Entry) -> None: ...
     def use(self, entry: Entry) -> dict[str, Any]: ...
@@ -97,8 +101,11 @@ class Answers:
                 freshen=self._freshen,
             )
             answer = recall.find(self._query(request, text, mode, ids), _now())
+        hits = [hit for hit in answer.hits if is_fresh(hit.entry)]
         degraded = [*answer.degraded, *self._missing(request, roster)]
-        return {"hits": [hit_json(hit, answer.mode, degraded) for hit in answer.hits], "degraded": degraded}
+        if len(hits) < len(answer.hits):
+            degraded.append(f"{len(answer.hits) - len(hits)} left out: their files changed and are not indexed yet")
+        return {"hits": [hit_json(hit, answer.mode, degraded) for hit in hits], "degraded": degraded}
 
     def _query(self, request: Request, text: str, mode: str, ids: tuple[int, ...]) -> Query:
         return Query(
@@ -125,9 +132,7 @@ class Answers:
                 hints = moved.setdefault(entry.folder, [])
                 assert hints is not None  # noqa: S101  # only lists are put in here
                 hints.append(raw_rel(entry))
-        if moved:
-            self.backend.sync(moved)
-        return bool(moved)
+        return bool(moved) and self.backend.catch_up(moved)
 
     def list_memories(self, request: Request) -> dict[str, Any]:
         """All memories of the caller's scopes, filtered, by scope and path."""

@@ -85,8 +85,8 @@ class App:
         if not project.trusted:
             return "not trusted here"
         folder = f"{project.root}/{PROJECT_FOLDER}"
-        if os.path.islink(folder):
-            return "the folder is a link"
+        if os.path.lexists(folder) and not files.real_folder(Path(folder), Path(project.root)):
+            return "the scope folder is a link or no folder"
         if not project.repository and not project.inode:
             return None
         inode = _git_inode(project.root)
@@ -233,7 +233,7 @@ def _checkouts(project: Project) -> list[Scope]:
     if repository is not None:
         for top in git.worktrees(repository.common_dir):
             folder = f"{os.path.realpath(top)}/{PROJECT_FOLDER}"
-            if os.path.isdir(folder) and not os.path.islink(folder):
+            if files.real_folder(Path(folder), top):
                 scopes.append(Scope("project", project.ref, folder))
     return scopes
 

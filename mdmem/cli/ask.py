@@ -75,7 +75,7 @@ def _here(paths: Paths, request: dict[str, Any]) -> Answer:
 def _as_it_is(local: Any, request: dict[str, Any]) -> Answer:  # noqa: ANN401  # Local, imported only when needed
     from mdmem.app import Answers
 
-    index = local.app.paths.index
+    index = local.app.paths.index_db
     if not os.path.exists(index):  # pathlib costs 10 ms here
         raise LockError("another mdmem is making the index", where=index, hint="try again in a moment")
     say.note("another mdmem is writing the index: read as it is, without looking at the files first")

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from mdmem import __version__
-from mdmem.app import App, Store
+from mdmem.app import App
 from mdmem.app.state import status_of
 from mdmem.daemon.filler import Filler
 from mdmem.daemon.watches import Watches
@@ -18,7 +18,9 @@ from mdmem.daemon.worker import Worker
 from mdmem.db import DAMAGE, INDEX, Connection, file_identity, load_vectors, open_reader
 from mdmem.index import read
 from mdmem.index.read import Entry
+from mdmem.ledger import read_use
 
+CATCH_UP_S = 1.0  # how long a search waits for the writer to look at a file that moved
 READERS = 4  # kept open; more are made when more ask at once
 
 
@@ -93,6 +95,13 @@ class Live:
             return self.worker.call(lambda store: self.sync_all_here())
         return self.worker.call(lambda store: self.worker.sync_now(folders)._asdict())
 
+    def catch_up(self, folders: dict[str, list[str] | None]) -> bool:
+        try:
+            self.worker.call(lambda store: self.worker.catch_up(folders), timeout_s=CATCH_UP_S)
+        except TimeoutError:
+            return False
+        return True
+
     def sync_all_here(self) -> dict[str, int]:
         """On the worker's thread: read again which folders there are, watch them, and look at all of them."""
         self.worker.load_scopes()
@@ -103,14 +112,12 @@ class Live:
         return self.worker.call(lambda store: self.worker.reindex_now(vectors=vectors)._asdict())
 
     def seen(self, entry: Entry) -> None:
+        """Written when the worker comes to it: `show` need not wait for a first index."""
         now = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-        self.worker.call(lambda store: store.ledger.seen(entry.scope, entry.scope_ref, entry.path, now))
+        self.worker.post(lambda store: store.ledger.seen(entry.scope, entry.scope_ref, entry.path, now))
 
     def use(self, entry: Entry) -> dict[str, Any]:
-        def look(store: Store) -> dict[str, Any]:
-            return store.ledger.use(entry.scope, entry.scope_ref, entry.path)._asdict()
-
-        return self.worker.call(look)
+        return read_use(self.app.paths.ledger_db, entry.scope, entry.scope_ref, entry.path)._asdict()
 
     def reload(self) -> None:
         """Read config and scopes again; folders that came are watched and indexed, those that went leave.

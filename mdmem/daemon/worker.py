@@ -228,6 +228,11 @@ class Worker(threading.Thread):
         else:
             self._polled.setdefault(folder, (time.monotonic_ns(), int(every_s * 1e9)))
 
+    def catch_up(self, folders: dict[str, list[str] | None]) -> None:
+        """On the worker's thread: look at a few paths now. What reads unclear is looked at again in its time."""
+        for folder, rels in folders.items():
+            self._sync(folder, None if rels is None else frozenset(rels))
+
     def sync_now(self, folders: dict[str, list[str] | None] | None) -> Counts:
         """On the worker's thread: everything that was on disk when asked, second looks and dates included."""
         if folders is None:
