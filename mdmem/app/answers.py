@@ -43,7 +43,8 @@ class Backend(Protocol):
 
     def catch_up(self, folders: dict[str, list[str] | None]) -> bool:
         """The same for a few paths, if it can be had at once; False when the index is being written by another, or
-        the writer is busy for longer than a search may wait."""
+        the writer is busy for longer than a search may wait.
+        """
 
     def reindex(self, *, vectors: bool) -> dict[str, int]: ...
     def seen(self, entry: Entry) -> None: ...

@@ -94,7 +94,7 @@ def _permissions(app: App) -> Iterator[Finding]:
 
 def _mode(path: str) -> Finding | None:
     try:
-        info = os.stat(path)  # noqa: PTH116
+        info = os.stat(path)
     except FileNotFoundError:
         return None
     except OSError as error:

@@ -84,7 +84,7 @@ def _place(path: str, scopes: list[Scope]) -> tuple[str, str, str | None]:
     real = os.path.join(os.path.realpath(parent), name) if name else os.path.realpath(parent)
     if not os.path.lexists(real):
         raise NotFoundError("there is no such file", where=path, hint="see: mdmem list")
-    if os.path.isdir(f"{real}/{PROJECT_FOLDER}"):  # noqa: PTH112  # os strings: a name may be no text
+    if os.path.isdir(f"{real}/{PROJECT_FOLDER}"):  # os strings: a name may be no text
         return f"{real}/{PROJECT_FOLDER}", "project", None
     for scope in scopes:
         if real == scope.folder or real.startswith(f"{scope.folder}/"):
@@ -92,7 +92,7 @@ def _place(path: str, scopes: list[Scope]) -> tuple[str, str, str | None]:
     before, found, after = real.rpartition(f"/{PROJECT_FOLDER}/")
     if found:
         return f"{before}/{PROJECT_FOLDER}", "project", after
-    if os.path.isdir(real):  # noqa: PTH112
+    if os.path.isdir(real):
         return real, "project" if name == PROJECT_FOLDER else "user", None
     return os.path.dirname(real), "user", os.path.basename(real)
 

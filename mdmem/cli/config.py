@@ -162,7 +162,7 @@ def _write(file: str, document: TOMLDocument) -> None:
             out.write(tomlkit.dumps(document).encode())
             out.flush()
             os.fsync(out.fileno())
-        os.replace(temporary, target)  # noqa: PTH105
+        os.replace(temporary, target)
     except OSError as error:
         raise MachineError(f"the config cannot be written: {error.strerror}", where=file) from error
 
