@@ -38,6 +38,12 @@ class App:
 
         return settings.load(self.paths.config_file)
 
+    def reload_settings(self) -> None:
+        """Read the config again. Raises ConfigError when it is broken; the settings known stay then."""
+        from mdmem.config import settings
+
+        self.settings = settings.load(self.paths.config_file)
+
     # --- scopes -----------------------------------------------------------
 
     @property

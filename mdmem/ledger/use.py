@@ -16,6 +16,16 @@ class Use(NamedTuple):
     last_seen: str | None
 
 
+def find_use(db: Connection, scope: str, scope_ref: str | None, path: str) -> Use:
+    """How a memory was used; zero and None where it never was."""
+    row = db.execute(
+        "SELECT hit_count, last_seen FROM memory_use WHERE scope = ? AND scope_ref = ? AND path = ?"
+        " AND removed_at IS NULL",
+        (scope, scope_ref or "", path),
+    ).fetchone()
+    return Use(int(row[0]), row[1]) if row else Use(0, None)
+
+
 class Ledger:
     """The open ledger. Every method is one transaction."""
 
@@ -36,12 +46,7 @@ class Ledger:
             )
 
     def use(self, scope: str, scope_ref: str | None, path: str) -> Use:
-        row = self.db.execute(
-            "SELECT hit_count, last_seen FROM memory_use WHERE scope = ? AND scope_ref = ? AND path = ?"
-            " AND removed_at IS NULL",
-            (scope, scope_ref or "", path),
-        ).fetchone()
-        return Use(int(row[0]), row[1]) if row else Use(0, None)
+        return find_use(self.db, scope, scope_ref, path)
 
     def follow(
         self,
