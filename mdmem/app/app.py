@@ -38,11 +38,11 @@ class App:
 
         return settings.load(self.paths.config_file)
 
-    def reload(self) -> None:
-        """Read the config again. Raises ConfigError, and keeps the settings in force, when it cannot be used."""
+    def reload_settings(self) -> None:
+        """Read the config again. Raises ConfigError when it is broken; the settings known stay then."""
         from mdmem.config import settings
 
-        self.__dict__["settings"] = settings.load(self.paths.config_file)
+        self.settings = settings.load(self.paths.config_file)
 
     # --- scopes -----------------------------------------------------------
 

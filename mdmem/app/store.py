@@ -15,7 +15,17 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from mdmem.app.app import App
-from mdmem.db import DAMAGE, INDEX, checkpoint, file_identity, open_writer, quick_check, set_aside, transaction
+from mdmem.db import (
+    DAMAGE,
+    INDEX,
+    DatabaseError,
+    checkpoint,
+    file_identity,
+    open_writer,
+    quick_check,
+    set_aside,
+    transaction,
+)
 from mdmem.errors import Problem
 from mdmem.files import printable
 from mdmem.index import read
@@ -103,8 +113,8 @@ class Store:
         log.warning("index set aside", extra={"reason": why})
         cache = self._rescue_cache()
         self.db.close()
-        if not self.is_replaced():
-            set_aside(self.app.paths.index_db, "old")
+        # Whatever lies there now goes too, if only the journal of a removed index: it would be taken for the new one's.
+        set_aside(self.app.paths.index_db, "old")
         self._open()
         if cache:
             with transaction(self.db):
@@ -114,8 +124,8 @@ class Store:
     def _rescue_cache(self) -> list[tuple[object, ...]]:
         try:
             return read_cache(self.db)
-        except DAMAGE:
-            return []
+        except DatabaseError:
+            return []  # damaged, or closed by a rebuild that failed half-way
 
     # --- bringing it up to date ---------------------------------------------
 

@@ -15,12 +15,13 @@ from mdmem.app.state import status_of
 from mdmem.daemon.filler import Filler
 from mdmem.daemon.watches import Watches
 from mdmem.daemon.worker import Worker
-from mdmem.db import DAMAGE, INDEX, Connection, file_identity, load_vectors, open_reader
+from mdmem.db import DAMAGE, INDEX, LEDGER, Connection, file_identity, load_vectors, open_reader
 from mdmem.index import read
 from mdmem.index.read import Entry
-from mdmem.ledger import read_use
+from mdmem.ledger import find_use
 
 CATCH_UP_S = 1.0  # how long a search waits for the writer to look at a file that moved
+SEEN_S = 0.1
 READERS = 4  # kept open; more are made when more ask at once
 
 
@@ -76,6 +77,9 @@ class Live:
 
     @contextlib.contextmanager
     def reader(self) -> Iterator[Connection]:
+        if file_identity(self.app.paths.index_db) is None:
+            # It was removed; better a slow answer than none.
+            self.worker.call(lambda store: self.worker.mend("its file was removed or replaced"))
         try:
             with self.readers() as connection:
                 yield connection
@@ -112,20 +116,28 @@ class Live:
         return self.worker.call(lambda store: self.worker.reindex_now(vectors=vectors)._asdict())
 
     def seen(self, entry: Entry) -> None:
-        """Written when the worker comes to it: `show` need not wait for a first index."""
         now = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-        self.worker.post(lambda store: store.ledger.seen(entry.scope, entry.scope_ref, entry.path, now))
+        # Counted in any case; waited for only as long as nobody notices, for the worker may be indexing.
+        with contextlib.suppress(TimeoutError):
+            self.worker.call(
+                lambda store: store.ledger.seen(entry.scope, entry.scope_ref, entry.path, now), timeout_s=SEEN_S
+            )
 
     def use(self, entry: Entry) -> dict[str, Any]:
-        return read_use(self.app.paths.ledger_db, entry.scope, entry.scope_ref, entry.path)._asdict()
+        with contextlib.closing(open_reader(LEDGER, self.app.paths.ledger_db)) as db:
+            return find_use(db, entry.scope, entry.scope_ref, entry.path)._asdict()
 
     def reload(self) -> None:
-        """Read config and scopes again; folders that came are watched and indexed, those that went leave.
+        """Read config and scopes again; folders that came are watched and indexed, those that went leave."""
+        self.worker.call(lambda store: self._reload_here())
 
-        The settings of [watch] and [embedder] are those of the start.
-        """
-        self.app.reload()
-        self.worker.call(lambda store: self.sync_all_here())
+    def reload_soon(self) -> None:
+        """The same without waiting: for a signal."""
+        self.worker.post(lambda store: self._reload_here())
+
+    def _reload_here(self) -> None:
+        self.app.reload_settings()
+        self.sync_all_here()
 
     def status(self) -> dict[str, Any]:
         with self.reader() as db:

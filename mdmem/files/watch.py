@@ -6,6 +6,7 @@ A hint is a path that something happened to; what happened is found out by looki
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -18,6 +19,8 @@ from mdmem.files.place import file_system, folder_identity
 
 if TYPE_CHECKING:
     from watchdog.observers.api import BaseObserver, ObservedWatch
+
+log = logging.getLogger(__name__)
 
 COOKIE = ".mdmem-cookie-"
 MANIFEST = "MEMORY.md"
@@ -41,6 +44,7 @@ class Watcher:
         self._on_cookie = on_cookie
         self._observers: dict[int, BaseObserver] = {}
         self._watches: dict[str, tuple[int, ObservedWatch, tuple[int, int]]] = {}
+        self.events = 0  # how many came, cookies and what doesn't matter included
 
     def arm(self, folder: str) -> Refused | None:
         """Start to watch a folder; None when events will come. Call before its scan, so that nothing falls between."""
@@ -94,6 +98,8 @@ class Watcher:
 
         observer = self._observers.get(device)
         if observer is None or not observer.is_alive():
+            if observer is not None:
+                observer.stop()  # it died; its emitters live on, and would hold their watches for ever
             observer = Observer()
             observer.daemon = True
             observer.start()
@@ -114,8 +120,13 @@ class Watcher:
             "`sudo sysctl fs.inotify.max_user_watches=524288`"
         )
 
+    def lost(self, folder: str) -> None:
+        """Something happened, nobody knows where."""
+        self._on_change(folder, None)
+
     def changed(self, folder: str, path: str | bytes, is_folder: bool) -> None:
         """An event of watchdog: pass it on as a hint, if it can matter."""
+        self.events += 1
         name = os.path.basename(os.fsdecode(path))
         if name.startswith(COOKIE):
             self._on_cookie(folder, name)
@@ -138,9 +149,14 @@ class _Handler(events.FileSystemEventHandler):
         self.watcher = watcher
 
     def dispatch(self, event: events.FileSystemEvent) -> None:
-        self.watcher.changed(self.folder, event.src_path, event.is_directory)
-        if event.dest_path:
-            self.watcher.changed(self.folder, event.dest_path, event.is_directory)
+        try:
+            self.watcher.changed(self.folder, event.src_path, event.is_directory)
+            if event.dest_path:
+                self.watcher.changed(self.folder, event.dest_path, event.is_directory)
+        except Exception:
+            # Whatever leaves here ends watchdog's thread, and with it all watches.
+            log.exception("an event could not be understood", extra={"folder": self.folder})
+            self.watcher.lost(self.folder)
 
 
 def heartbeat(folder: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from mdmem.db import LEDGER, Connection, as_int, open_reader, open_writer, transaction
+from mdmem.db import LEDGER, Connection, as_int, open_writer, transaction
 
 KEEP_DAYS = 30
 
@@ -14,6 +14,16 @@ class Use(NamedTuple):
 
     hit_count: int
     last_seen: str | None
+
+
+def find_use(db: Connection, scope: str, scope_ref: str | None, path: str) -> Use:
+    """How a memory was used; zero and None where it never was."""
+    row = db.execute(
+        "SELECT hit_count, last_seen FROM memory_use WHERE scope = ? AND scope_ref = ? AND path = ?"
+        " AND removed_at IS NULL",
+        (scope, scope_ref or "", path),
+    ).fetchone()
+    return Use(as_int(row[0]), None if row[1] is None else str(row[1])) if row else Use(0, None)
 
 
 class Ledger:
@@ -36,7 +46,7 @@ class Ledger:
             )
 
     def use(self, scope: str, scope_ref: str | None, path: str) -> Use:
-        return _use(self.db, scope, scope_ref, path)
+        return find_use(self.db, scope, scope_ref, path)
 
     def follow(
         self,
@@ -87,21 +97,3 @@ class Ledger:
         with transaction(self.db):
             self.db.execute("DELETE FROM memory_use WHERE removed_at IS NOT NULL AND removed_at < ?", (before,))
             return self.db.changes()
-
-
-def read_use(path: str, scope: str, scope_ref: str | None, rel: str) -> Use:
-    """How a memory was used, read beside the writer."""
-    db = open_reader(LEDGER, path)
-    try:
-        return _use(db, scope, scope_ref, rel)
-    finally:
-        db.close()
-
-
-def _use(db: Connection, scope: str, scope_ref: str | None, path: str) -> Use:
-    row = db.execute(
-        "SELECT hit_count, last_seen FROM memory_use WHERE scope = ? AND scope_ref = ? AND path = ?"
-        " AND removed_at IS NULL",
-        (scope, scope_ref or "", path),
-    ).fetchone()
-    return Use(as_int(row[0]), None if row[1] is None else str(row[1])) if row else Use(0, None)
