@@ -93,16 +93,17 @@ class Answers:
         mode = _choice(request, "mode", MODES) or "hybrid"
         roster = self.app.roster()
         scopes = self._scopes(request, roster)
+        looked = _Freshness(self.backend)
         with self.backend.reader() as db:
             ids = _folder_ids(db, scopes)
             recall = Recall(
                 db,
                 embed=self.backend.embed if self.backend.has_embedder() else None,
                 decay=self.app.settings.recall.time_decay_lambda,
-                freshen=self._freshen,
+                freshen=looked.freshen,
             )
             answer = recall.find(self._query(request, text, mode, ids), _now())
-        hits = [hit for hit in answer.hits if is_fresh(hit.entry)]
+        hits = [hit for hit in answer.hits if looked.vouches_for(hit.entry)]
         degraded = [*answer.degraded, *self._missing(request, roster)]
         if len(hits) < len(answer.hits):
             degraded.append(f"{len(answer.hits) - len(hits)} left out: their files changed and are not indexed yet")
@@ -124,16 +125,6 @@ class Answers:
         """What the caller might expect to be asked, and was not."""
         folder = self.app.untrusted_at(_text(request, "cwd"), roster)
         return [f"{folder} is not trusted, and was not searched: mdmem trust {Path(folder).parent}"] if folder else []
-
-    def _freshen(self, entries: Sequence[Entry]) -> bool:
-        """Look at the files behind these rows; sync those that moved. True when any did."""
-        moved: dict[str, list[str] | None] = {}
-        for entry in entries:
-            if not is_fresh(entry):
-                hints = moved.setdefault(entry.folder, [])
-                assert hints is not None  # noqa: S101  # only lists are put in here
-                hints.append(raw_rel(entry))
-        return bool(moved) and self.backend.catch_up(moved)
 
     def list_memories(self, request: Request) -> dict[str, Any]:
         """All memories of the caller's scopes, filtered, by scope and path."""
@@ -250,6 +241,31 @@ class Answers:
             if kind not in KINDS:
                 raise _unknown("scope", kind, KINDS)
         return [s for s in scopes if not kinds or s.kind in kinds]
+
+
+class _Freshness:
+    """Whether rows about to be given out are still what their files say."""
+
+    def __init__(self, backend: Backend) -> None:
+        self.backend = backend
+        self._behind = False
+
+    def freshen(self, entries: Sequence[Entry]) -> bool:
+        """Look at the files behind these rows, and have those that moved synced. True when the question should be
+        asked again."""
+        moved: dict[str, list[str] | None] = {}
+        for entry in entries:
+            if not is_fresh(entry):
+                moved[entry.folder] = [*(moved.get(entry.folder) or []), raw_rel(entry)]
+        if not moved:
+            return False
+        self._behind = not self.backend.catch_up(moved)
+        return not self._behind
+
+    def vouches_for(self, entry: Entry) -> bool:
+        """A row may be given out when its file was looked at, even if what stands there now (an editor may be half
+        way) is not taken for its new state yet."""
+        return not self._behind or is_fresh(entry)
 
 
 def is_fresh(entry: Entry) -> bool:
