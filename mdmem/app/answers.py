@@ -252,7 +252,8 @@ class _Freshness:
 
     def freshen(self, entries: Sequence[Entry]) -> bool:
         """Look at the files behind these rows, and have those that moved synced. True when the question should be
-        asked again."""
+        asked again.
+        """
         moved: dict[str, list[str] | None] = {}
         for entry in entries:
             if not is_fresh(entry):
@@ -264,7 +265,8 @@ class _Freshness:
 
     def vouches_for(self, entry: Entry) -> bool:
         """A row may be given out when its file was looked at, even if what stands there now (an editor may be half
-        way) is not taken for its new state yet."""
+        way) is not taken for its new state yet.
+        """
         return not self._behind or is_fresh(entry)
 
 
