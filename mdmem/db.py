@@ -7,6 +7,7 @@ import errno
 import fcntl
 import json
 import os
+import re
 import time
 from collections.abc import Callable, Iterator, Sequence
 from importlib import resources, util
@@ -21,8 +22,10 @@ BUSY_MS = 5_000
 Connection = apsw.Connection
 # What a damaged or foreign file raises, when it is opened or much later.
 DAMAGE = (apsw.CorruptError, apsw.NotADBError)
-# A table or column that is not there: the file was replaced, or cut short inside a valid header.
 DatabaseError = apsw.Error
+# While a file of ours is opened, an error in SQL is damage too: a header of no known format, a table that is gone.
+_UNUSABLE = (*DAMAGE, apsw.SQLError)
+_TABLE = re.compile(r"^CREATE (?:VIRTUAL )?TABLE (\w+)", re.MULTILINE)
 
 
 class Kind(NamedTuple):
@@ -55,7 +58,7 @@ def open_writer(kind: Kind, path: str) -> Connection:
     _make_private(path)
     try:
         connection = _open_checked(kind, path)
-    except DAMAGE as error:
+    except _UNUSABLE as error:
         set_aside(path, "damaged")
         if kind is LEDGER:
             raise LedgerError(
@@ -78,6 +81,8 @@ def _open_checked(kind: Kind, path: str) -> Connection:
             return _other_version(kind, path, connection, int(found) if ours else -1)
         if empty:
             _create(connection, kind)
+        elif not has_tables(connection, kind):
+            raise apsw.CorruptError("a table is missing")
         elif kind is LEDGER and scalar(connection, "PRAGMA quick_check(1)") != "ok":
             raise apsw.CorruptError("quick_check failed")
     except BaseException:
@@ -99,12 +104,21 @@ def _other_version(kind: Kind, path: str, connection: Connection, found: int) ->
 
 
 def _create(connection: Connection, kind: Kind) -> None:
-    schema = resources.files(kind.package).joinpath("schema.sql").read_text("utf-8")
     connection.execute("PRAGMA journal_mode = WAL")
     with transaction(connection):
-        connection.execute(schema)
+        connection.execute(_schema(kind))
         connection.execute(f"PRAGMA application_id = {kind.application_id}")
         connection.execute(f"PRAGMA user_version = {kind.version}")
+
+
+def has_tables(connection: Connection, kind: Kind) -> bool:
+    """Whether every table of the schema is there."""
+    rows = connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")
+    return set(_TABLE.findall(_schema(kind))) <= {row[0] for row in rows}
+
+
+def _schema(kind: Kind) -> str:
+    return resources.files(kind.package).joinpath("schema.sql").read_text("utf-8")
 
 
 def _pragmas(connection: Connection, kind: Kind, *, cache_kib: int) -> None:

@@ -18,9 +18,11 @@ from mdmem.app.app import App
 from mdmem.db import (
     DAMAGE,
     INDEX,
+    Connection,
     DatabaseError,
     checkpoint,
     file_identity,
+    has_tables,
     open_writer,
     quick_check,
     set_aside,
@@ -70,15 +72,13 @@ class Store:
         self._open()
 
     def _open(self) -> None:
-        path = self.app.paths.index_db
+        self.db = open_writer(INDEX, self.app.paths.index_db)
         aliases = self.app.settings.recall.aliases
-        self.db = open_writer(INDEX, path)
         stamp = hashlib.sha256(json.dumps(aliases, sort_keys=True).encode()).hexdigest()
-        if read.meta(self.db, "aliases") not in (None, stamp):
-            self.db.close()
-            set_aside(path, "other-aliases")
-            self.db = open_writer(INDEX, path)
-        self.identity = file_identity(path)
+        unfit = _why_unfit(self.db, stamp)
+        if unfit:
+            self._start_anew(unfit)
+        self.identity = file_identity(self.app.paths.index_db)
         self.syncer = Syncer(self.db, self.ledger, aliases=aliases)
         self.syncer.writer.set_meta("aliases", stamp)
         self.syncer.vectors.heal()
@@ -95,7 +95,8 @@ class Store:
         return file_identity(self.app.paths.index_db) != self.identity
 
     def is_sound(self) -> bool:
-        return not self.is_replaced() and quick_check(self.db)
+        """Whether the index is the file that was opened, undamaged, and agrees with itself. Reads all of it."""
+        return not self.is_replaced() and quick_check(self.db) and has_tables(self.db, INDEX) and read.is_whole(self.db)
 
     def use_model(self, model: str, canary: bytes) -> None:
         """Vectors are made by this model from now on. `canary`: its vector of a fixed text: under the same name,
@@ -111,15 +112,21 @@ class Store:
     def rebuild(self, why: str) -> None:
         """Start the index anew, keeping the embedding cache where it can still be read."""
         log.warning("index set aside", extra={"reason": why})
+        self._start_anew("old")
+        self.db.close()
+        self._open()
+        self.notice = f"the index was made anew: {why}"
+
+    def _start_anew(self, aside: str) -> None:
+        """An empty index in the place of the open one, which is set aside under a word."""
         cache = self._rescue_cache()
         self.db.close()
         # Whatever lies there now goes too, if only the journal of a removed index: it would be taken for the new one's.
-        set_aside(self.app.paths.index_db, "old")
-        self._open()
+        set_aside(self.app.paths.index_db, aside)
+        self.db = open_writer(INDEX, self.app.paths.index_db)
         if cache:
             with transaction(self.db):
                 put_cache(self.db, cache)
-        self.notice = f"the index was made anew: {why}"
 
     def _rescue_cache(self) -> list[tuple[object, ...]]:
         try:
@@ -140,7 +147,9 @@ class Store:
         """One folder; see `reindex.sync`. Damage met on the way leads to a rebuild, and another try."""
         try:
             return self.syncer.sync(scope, hints, second_look=second_look, should_stop=should_stop)
-        except DAMAGE:
+        except DatabaseError as error:
+            if not isinstance(error, DAMAGE) and self.is_sound():
+                raise
             self.rebuild("it was damaged")
             return self.syncer.sync(scope, None, second_look=second_look, should_stop=should_stop)
 
@@ -214,6 +223,16 @@ class Store:
     def checkpoint(self) -> None:
         """Move the journal into the database, and let go of its file's length."""
         checkpoint(self.db)
+
+
+def _why_unfit(db: Connection, aliases: str) -> str | None:
+    """Why an index that opens can't be used as it is: the word that it is set aside under."""
+    try:
+        if read.meta(db, "aliases") not in (None, aliases):
+            return "other-aliases"
+        return None if read.is_whole(db) else "damaged"
+    except DAMAGE:
+        return "damaged"
 
 
 def _rel(path: str, raw: bytes | None) -> str:

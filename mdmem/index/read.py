@@ -10,6 +10,10 @@ from mdmem.db import Connection, as_int, scalar
 from mdmem.index.row import FOLDER_BITS
 from mdmem.index.tokens import fold
 
+# What a row holds of a file that can't be read as a memory now: its last good state; or, where it never had one, its
+# text.
+LAST_GOOD, LAST_TEXT = 1, 2
+
 
 class Folder(NamedTuple):
     """A scope folder as the index knows it."""
@@ -41,7 +45,7 @@ class Known(NamedTuple):
     inode: int
     looked_ns: int
     sha256: bytes
-    broken: bool
+    broken: int
 
 
 class Entry(NamedTuple):
@@ -75,7 +79,7 @@ class Entry(NamedTuple):
     mtime_ns: int
     ctime_ns: int
     inode: int
-    broken: bool
+    broken: int
     folder_state: str
 
     @property
@@ -126,6 +130,16 @@ _ENTRY = (
 
 def _marks(values: Sequence[object]) -> str:
     return ", ".join("?" * len(values))
+
+
+def is_whole(db: Connection) -> bool:
+    """Whether every memory has its full text and every full text its memory. Looks at ids, not at what they hold."""
+    counts = (
+        "SELECT (SELECT count(*) FROM memory_entry), (SELECT count(*) FROM memory_fts_docsize),"
+        " (SELECT count(*) FROM memory_entry e JOIN memory_fts_docsize d ON d.id = e.id)"
+    )
+    ((entries_held, texts, both),) = db.execute(counts).fetchall()
+    return entries_held == texts == both
 
 
 def meta(db: Connection, key: str) -> Any:  # noqa: ANN401  # an SQLite value

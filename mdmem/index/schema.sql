@@ -58,7 +58,8 @@ CREATE TABLE memory_entry (
   inode         INTEGER NOT NULL,
   looked_ns     INTEGER NOT NULL, -- when it was read, by our clock
   sha256        BLOB NOT NULL,    -- of the whole file
-  broken        INTEGER NOT NULL, -- 1: the file can't be read as a memory now; this is its last good state
+  broken        INTEGER NOT NULL, -- the file can't be read as a memory now: 1 this is its last good state, 2 it
+                                  -- never could, this is its text
   UNIQUE (folder_id, path)
 ) STRICT;
 CREATE INDEX memory_entry_key ON memory_entry (folder_id, key_folded);

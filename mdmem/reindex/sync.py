@@ -15,6 +15,7 @@ from mdmem import files
 from mdmem.db import Connection, transaction
 from mdmem.errors import Problem
 from mdmem.files import Found, Scan, printable
+from mdmem.files.ignore import IGNORE_NAME
 from mdmem.index import Row, Vectors, fold, read
 from mdmem.index.read import Folder, Known
 from mdmem.index.write import Writer
@@ -103,9 +104,11 @@ class _Pass:
 
     def run(self, hints: Iterable[str] | None) -> Outcome:
         folder = self._folder()
-        if hints is not None and not (folder.complete and folder.state == "ok"):
-            hints = None  # a folder that was away, or never whole, is looked at as a whole
         paths = None if hints is None else sorted(set(hints))
+        if paths is not None and not (folder.complete and folder.state == "ok"):
+            paths = None  # a folder that was away, or never whole, is looked at as a whole
+        if paths is not None and not {"", IGNORE_NAME}.isdisjoint(paths):
+            paths = None  # the folder itself; or what is to be left out: any file may come or go by that
         scan = files.scan(self.root, should_stop=self.should_stop) if paths is None else files.look(self.root, paths)
         if scan.state != "ok":
             return self._away("offline" if scan.state == "missing" else "unreadable")
@@ -166,6 +169,7 @@ class _Pass:
         match finding:
             case Same(stat) if row:
                 self.s.writer.touch(row.id, stat, rfc3339(stat.mtime_ns))
+                self._note_key(row.id)  # which of two claimants is the newer may follow from it
                 self.touched += 1
             case Unclear():
                 self.unclear.add(file.rel)
