@@ -91,6 +91,7 @@ class Worker(threading.Thread):
 
     def stop(self) -> None:
         self.stopping.set()
+        self.new_pieces.set()  # wakes the filler, so that it ends too
         self._queue.put(None)
 
     @property
