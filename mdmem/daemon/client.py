@@ -21,7 +21,7 @@ def ask(path: str, request: dict[str, Any], *, timeout_s: float = 30.0) -> dict[
     with connection:
         try:
             connection.connect(path)
-        except (FileNotFoundError, ConnectionRefusedError):
+        except (FileNotFoundError, NotADirectoryError, ConnectionRefusedError):
             return None
         except OSError as error:
             raise SilentError(f"the daemon cannot be reached: {error.strerror}", where=path) from error
