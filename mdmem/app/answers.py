@@ -149,7 +149,8 @@ class Answers:
         """The one memory that `key` means: its listing, scope folder and relative path. Errors as in `resolve`."""
         with self.backend.reader() as db:
             entry = self._resolve(db, request)
-        return {"memory": memory_json(entry), "folder": entry.folder, "rel": raw_rel(entry)}
+        memory = memory_json(entry) | {"invalid": why_invalid(entry, _now())}
+        return {"memory": memory, "folder": entry.folder, "rel": raw_rel(entry)}
 
     def show(self, request: Request) -> dict[str, Any]:
         """One memory with its text, read from its file; counts as a use."""
@@ -308,8 +309,10 @@ def _now() -> datetime.datetime:
 
 def _text(request: Request, name: str) -> str | None:
     value = request.get(name)
-    if value is None or isinstance(value, str):
-        return value
+    if value is None:
+        return None
+    if isinstance(value, str):
+        return value if name == "cwd" else _encodable(value)
     raise UsageError(f"{name} is {value!r}, not text")
 
 
@@ -318,7 +321,16 @@ def _list(request: Request, name: str) -> list[str]:
     values = [value] if isinstance(value, str) else value
     if not isinstance(values, list) or not all(isinstance(v, str) for v in values):
         raise UsageError(f"{name} is {value!r}, not a list of names")
-    return values
+    return [_encodable(value) for value in values]
+
+
+def _encodable(text: str) -> str:
+    """Text that SQLite can take: undecodable bytes of a command line are half surrogate pairs here."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return files.printable(text)
+    return text
 
 
 def _choice(request: Request, name: str, choices: Sequence[str]) -> str | None:

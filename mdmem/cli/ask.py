@@ -26,7 +26,8 @@ _OWN_SYNC = ("sync", "reindex", "reload")  # they bring the index up to date the
 _BY_CODE = {kind.exit_code: kind for kind in (UsageError, NotFoundError, RefusedError, SilentError, MachineError)}
 LONG_S = 3_600.0
 SHORT_S = 30.0
-LOCK_S = 2.0
+READ_LOCK_S = 0.5  # a question is answered from what is there, rather than waiting long
+WRITE_LOCK_S = 2.0
 
 
 def ask(request: dict[str, Any], paths: Paths | None = None) -> Answer:
@@ -61,7 +62,8 @@ def _here(paths: Paths, request: dict[str, Any]) -> Answer:
     from mdmem.app import Answers, App, Local
 
     app = App(paths)
-    with Local(app, wait_s=LOCK_S) as local:
+    with Local(app, wait_s=WRITE_LOCK_S if request["op"] in _OWN_SYNC else READ_LOCK_S) as local:
+        _log_to(paths.log)
         if local.store is None:
             # The holder may be a daemon that was just starting.
             answer = _from_daemon(paths, request)
@@ -70,6 +72,16 @@ def _here(paths: Paths, request: dict[str, Any]) -> Answer:
             scopes = app.caller(request.get("cwd"), request.get("agent"))
             local.sync({scope.folder: None for scope in scopes})
         return Answers(local).answer(request)
+
+
+def _log_to(path: str) -> None:
+    """Warnings and faults go to the log file, not to the person: what Python would do of itself is print them."""
+    import logging
+
+    from mdmem.daemon import logs
+
+    logs.to_file(path)
+    logging.getLogger().setLevel(logging.WARNING)
 
 
 def _as_it_is(local: Any, request: dict[str, Any]) -> Answer:  # noqa: ANN401  # Local, imported only when needed

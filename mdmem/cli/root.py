@@ -36,7 +36,7 @@ class Root(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args and not args[0].startswith("-") and args[0] not in COMMANDS:
+        if args and not args[0].startswith("-") and args[0] not in COMMANDS and not ctx.resilient_parsing:
             import difflib
 
             near = difflib.get_close_matches(args[0], COMMANDS, n=1)
