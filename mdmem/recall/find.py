@@ -18,6 +18,7 @@ from mdmem.recall.validity import moment, why_invalid
 SEMANTIC_DEPTH = 20  # of each voice in semantic and hybrid mode
 
 MAX_DEPTH = 6_400
+MAX_LOOKED = 2_000  # files of one query
 
 # Are these rows what their files say? What moved is synced, and True returned, before anything is given out.
 Freshen = Callable[[Sequence[Entry]], bool]
@@ -43,11 +44,19 @@ class Recall:
         self.embed = embed
         self.decay = decay
         self.freshen = freshen
+        self._vectors: dict[str, bytes] = {}
 
     def find(self, query: Query, now: datetime.datetime) -> Answer:
         """Hits for a query, best first. Any text gets an answer; `degraded` says what was missing."""
+        query = query._replace(text=query.text.encode("utf-8", "replace").decode())  # SQLite takes no lone surrogates
         answer = self._find(query, now)
-        if self.freshen and self.freshen([hit.entry for hit in answer.hits]):
+        looked: set[int] = set()
+        while self.freshen:
+            # What takes the place of a hit that moved has not been looked at yet.
+            new = [hit.entry for hit in answer.hits if hit.entry.id not in looked]
+            if not new or len(looked) > MAX_LOOKED or not self.freshen(new):
+                break
+            looked.update(entry.id for entry in new)
             answer = self._find(query, now)
         return answer
 
@@ -64,33 +73,39 @@ class Recall:
         degraded: list[str] = []
         lists = self._voices(query, degraded, depth)
         exact = voices.exact_keys(self.db, query.text, query.folder_ids)
+        found = read.entries(self.db, {i for pairs in lists.values() for i, _ in pairs} | set(exact))
+        lists = {voice: _settle_ties(pairs, found) for voice, pairs in lists.items()}
+        deep = depth
         if query.mode == "keyword":
             relevance = scaled(dict(lists["lexical"]))
         else:
-            deep = SEMANTIC_DEPTH * depth // max(voices.DEPTH, 2 * query.limit)
+            deep = max(SEMANTIC_DEPTH, query.limit) * depth // max(voices.DEPTH, 2 * query.limit)
             relevance = scaled(reciprocal_ranks([[i for i, _ in pairs[:deep]] for pairs in lists.values()]))
         relevance.update(dict.fromkeys(exact, 1.0))
         ranks = {voice: {i: n for n, (i, _) in enumerate(pairs, 1)} for voice, pairs in lists.items()}
-        hits = self._hits(query, now, relevance, set(exact), ranks)
-        return Answer(hits[: query.limit], query.mode, degraded), len(lists["lexical"]) < depth
+        hits = self._hits(query, now, [(found[i], share) for i, share in relevance.items()], set(exact), ranks)
+        all_offered = all(len(pairs) <= deep and len(pairs) < depth for pairs in lists.values())
+        return Answer(hits[: query.limit], query.mode, degraded), all_offered
 
     def _voices(self, query: Query, degraded: list[str], depth: int) -> dict[str, list[tuple[int, float]]]:
         lists = {"lexical": voices.lexical(self.db, query.text, query.folder_ids, depth)}
         if query.mode == "keyword" or not query.text.strip():
             return lists
         try:
-            lists["semantic"] = self._semantic(query, degraded)
+            lists["semantic"] = self._semantic(query, degraded, depth)
         except MdmemError as error:
             degraded.append(f"no vectors: {error}")
         return lists
 
-    def _semantic(self, query: Query, degraded: list[str]) -> list[tuple[int, float]]:
+    def _semantic(self, query: Query, degraded: list[str], depth: int) -> list[tuple[int, float]]:
         if self.embed is None:
             degraded.append("no vectors: no embedder is set; see `mdmem config show`")
             return []
-        vector = self.embed(query.text)
+        vector = self._vectors.get(query.text)
+        if vector is None:
+            vector = self._vectors[query.text] = self.embed(query.text)
         try:
-            found = voices.semantic(self.db, vector, query.folder_ids)
+            found = voices.semantic(self.db, vector, query.folder_ids, depth)
         except DAMAGE:
             raise
         except DatabaseError:
@@ -114,16 +129,15 @@ class Recall:
         self,
         query: Query,
         now: datetime.datetime,
-        relevance: dict[int, float],
+        relevance: list[tuple[Entry, float]],
         exact: set[int],
         ranks: dict[str, dict[int, int]],
     ) -> list[Hit]:
-        found = read.entries(self.db, relevance)
         hits = []
-        for entry_id, entry in found.items():
+        for entry, share in relevance:
             if not self._admits(query, entry, now):
                 continue
-            why = self._why(entry, now, relevance[entry_id], entry_id in exact, ranks)
+            why = self._why(entry, now, share, entry.id in exact, ranks)
             score = why.relevance * why.recency * why.confidence
             hits.append(Hit(entry, score, 0, why, why_invalid(entry, query.as_of or now)))
         hits.sort(key=_order)
@@ -146,7 +160,16 @@ class Recall:
         )
 
 
+def _settle_ties(pairs: list[tuple[int, float]], found: dict[int, Entry]) -> list[tuple[int, float]]:
+    """A voice's list with equal scores in the order of key and path: row ids differ from one build to the next."""
+    known = [pair for pair in pairs if pair[0] in found]  # gone since, in another process's transaction
+    return sorted(known, key=lambda pair: (-pair[1], *_name(found[pair[0]])))
+
+
+def _name(e: Entry) -> tuple[str, str, str, str]:
+    return e.key, e.scope, e.scope_ref or "", e.path
+
+
 def _order(hit: Hit) -> tuple[object, ...]:
     """Exact keys first, then score; ties by key, scope, scope_ref, path, so that the same index gives one list."""
-    e = hit.entry
-    return (not hit.why.exact_key, -hit.score, e.key, e.scope, e.scope_ref or "", e.path)
+    return (not hit.why.exact_key, -hit.score, *_name(hit.entry))
