@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import unquote_to_bytes
 
@@ -18,13 +18,6 @@ from mdmem.outputs.manifest import MARKER, MAX_BYTES, MAX_LINE, MAX_LINES, Line,
 from tests.bed import Bed, git, memory
 
 TYPES = ["feedback", "rule", "user", "fact", "reference", "notes"]
-
-
-@pytest.fixture
-def bed(home: object, tmp_path: Path) -> Iterator[Bed]:
-    made = Bed(tmp_path / "m")
-    yield made
-    made.close()
 
 
 def rendered(lines: dict[str, list[Line]], own: str = "") -> str:
