@@ -155,6 +155,11 @@ def checkpoint(connection: Connection) -> None:
     connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
+def shrink(connection: Connection) -> None:
+    """Let go of the pages that a connection keeps in memory."""
+    connection.execute("PRAGMA shrink_memory")
+
+
 def load_vectors(connection: Connection) -> str | None:
     """Load sqlite-vec into a connection; why not, or None when it worked.
 

@@ -112,17 +112,19 @@ class Bed:
 
         before = embedder.texts_seen
         self.store.use_model(embedder.id, embedder.canary())
-        for row in read.waiting_pieces(self.db, 100_000):
-            piece = Piece(*row)
-            entry = read.entries(self.db, [piece.entry_id])[piece.entry_id]
-            found = files.read(Path(entry.folder), files.from_printable(entry.path))
-            assert isinstance(found, files.Read)
-            parsed = document.parse(found.data, entry.path)
-            memory, _ = document.memory_of(parsed, path=entry.path, scope=entry.scope)
-            text = next(t for t in pieces_of(memory) if digest(t) == piece.sha256)
-            (vector,) = embedder.passages([text])
-            assert isinstance(vector, bytes)
-            self.store.syncer.vectors.put([(piece, vector)])
+        while rows := read.waiting_pieces(self.db, 500):
+            pieces = [Piece(*row) for row in rows]
+            entries = read.entries(self.db, {piece.entry_id for piece in pieces})
+            texts: dict[bytes, str] = {}
+            for entry in entries.values():
+                found = files.read(Path(entry.folder), files.from_printable(entry.path))
+                assert isinstance(found, files.Read)
+                parsed = document.parse(found.data, entry.path)
+                memory, _ = document.memory_of(parsed, path=entry.path, scope=entry.scope)
+                texts |= {digest(text): text for text in pieces_of(memory)}
+            vectors = embedder.passages([texts[piece.sha256] for piece in pieces])
+            assert all(isinstance(vector, bytes) for vector in vectors)
+            self.store.syncer.vectors.put(list(zip(pieces, vectors, strict=True)))  # type: ignore[arg-type]
         return embedder.texts_seen - before
 
 

@@ -14,8 +14,8 @@ from typing import Any, Protocol
 
 from mdmem import document, files
 from mdmem.app.app import App, Roster
-from mdmem.db import Connection
-from mdmem.errors import AmbiguousError, MdmemError, NotFoundError, Problem, UsageError
+from mdmem.db import DAMAGE, Connection
+from mdmem.errors import AmbiguousError, MdmemError, NotFoundError, Problem, SilentError, UsageError
 from mdmem.index import read
 from mdmem.index.read import Entry
 from mdmem.memory import TYPE_ALIASES, TYPES
@@ -73,6 +73,16 @@ class Answers:
 
     def answer(self, request: Request) -> dict[str, Any]:
         """The answer to one request. Errors become answers; a fault of ours is logged and said to be one."""
+        for _ in range(2):
+            try:
+                return self._answer(request)
+            except DAMAGE:
+                # Whoever lent the reader has set about making the index anew, and may be done already.
+                log.warning("index is damaged", extra={"op": str(request.get("op"))})
+        mending = SilentError("the index is damaged, and is being made anew", hint="ask again in a moment")
+        return {"ok": False, "error": error_json(mending)}
+
+    def _answer(self, request: Request) -> dict[str, Any]:
         op = self._ops.get(str(request.get("op")))
         try:
             if op is None:
@@ -80,6 +90,8 @@ class Answers:
             return {"ok": True, **op(request)}
         except MdmemError as error:
             return {"ok": False, "error": error_json(error)}
+        except DAMAGE:
+            raise
         except Exception as error:
             log.exception("request failed", extra={"op": str(request.get("op"))})
             what = f"a fault of ours ({type(error).__name__}); the log has the details"
@@ -174,12 +186,13 @@ class Answers:
     def _resolve(self, db: Connection, request: Request) -> Entry:
         """The memory that a KEY means: its key, its path, or enough of either to be unique."""
         text = _text(request, "key") or ""
+        asked = text if _is_sound(text) else files.printable(text)  # a name that is no text, as the index has it
         ids = _folder_ids(db, self._scopes(request))
         if not text.strip():
             raise UsageError("which memory?", hint="give its key, its path, or enough of either")
-        found = read.by_keys(db, ids, [text, text.removesuffix(".md")])
+        found = read.by_keys(db, ids, [asked, asked.removesuffix(".md")])
         found = found or self._by_path(db, ids, text, _text(request, "cwd"))
-        found = found or read.like_key(db, ids, text)
+        found = found or read.like_key(db, ids, asked)
         if not found:
             raise NotFoundError(f"no memory {text!r} in your scopes", hint="see: mdmem list")
         valid = [e for e in found if why_invalid(e, _now()) is None]
@@ -194,6 +207,7 @@ class Answers:
 
     def _by_path(self, db: Connection, ids: tuple[int, ...], text: str, cwd: str | None) -> list[Entry]:
         path = files.printable(str(Path(cwd or "/", text)))
+        text = text if _is_sound(text) else files.printable(text)
         found = []
         for folder in read.folders(db):
             if folder.id in ids:
@@ -314,6 +328,14 @@ def _text(request: Request, name: str) -> str | None:
     if isinstance(value, str):
         return value if name == "cwd" else _encodable(value)
     raise UsageError(f"{name} is {value!r}, not text")
+
+
+def _is_sound(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _list(request: Request, name: str) -> list[str]:

@@ -122,6 +122,8 @@ class App:
         folder = f"{root}/{PROJECT_FOLDER}"
         if root is None or not os.path.isdir(folder) or self.project_of(cwd, roster) is not None:
             return None
+        if os.path.realpath(folder) == os.path.realpath(self.paths.data):
+            return None  # MDMEM_HOME=~/.mdmem: ours, and no project's
         return folder
 
     def target(self, kind: str | None, cwd: str | None, agent: str | None) -> Scope:
@@ -189,11 +191,17 @@ class App:
         )
 
     def check_layout(self, roster: Roster) -> None:
-        """Nothing of our own may lie in a scope folder: it would be committed, and wake the watch for ever."""
-        for own in (self.paths.state, self.paths.runtime):
+        """Nothing of our own may lie in a scope folder: it would be committed, and wake the watch for ever.
+
+        Nor the inbox and the agents' folders: what waits for review would be recalled, and what is one agent's alone
+        would be everyone's.
+        """
+        inbox = _folder(self.settings.scopes.inbox, self.paths.inbox)
+        ours = (self.paths.state, self.paths.runtime, self.paths.scopes_file, inbox, self.agents_folder)
+        for own in ours:
             real = os.path.realpath(own)
             for scope in roster.scopes:
-                if real == scope.folder or real.startswith(f"{scope.folder}/"):
+                if f"{real}/".startswith(f"{scope.folder}/"):
                     raise ConfigError(
                         f"{own} lies inside the scope folder {scope.folder}",
                         where=self.paths.config_file,

@@ -26,14 +26,16 @@ from mdmem.db import (
     open_writer,
     quick_check,
     set_aside,
+    shrink,
     transaction,
 )
 from mdmem.errors import Problem
 from mdmem.files import printable
 from mdmem.index import read
+from mdmem.index.read import Folder
 from mdmem.index.vectors import expire_cache, put_cache, read_cache
 from mdmem.ledger import Ledger
-from mdmem.models import same_weights
+from mdmem.models import give_back_memory, same_weights
 from mdmem.outputs import manifest
 from mdmem.reindex.dates import Dates, apply_dates, busy_reason
 from mdmem.reindex.sync import Outcome, Syncer
@@ -153,6 +155,12 @@ class Store:
             self.rebuild("it was damaged")
             return self.syncer.sync(scope, None, second_look=second_look, should_stop=should_stop)
 
+    def slim(self) -> None:
+        """After much work: give back the memory that it took."""
+        self.syncer.writer.forget_caches()
+        shrink(self.db)
+        give_back_memory()
+
     def settle(self, scope: Scope, outcome: Outcome, should_stop: Callable[[], bool]) -> Outcome:
         """The second look, for callers that wait for it: what is unclear is looked at until it is clear."""
         while outcome.unclear is None or outcome.unclear:
@@ -170,11 +178,16 @@ class Store:
     def drop_strangers(self, scopes: Iterable[Scope]) -> int:
         """Take folders out that are no scope any more (untrusted, unmounted by the config); how many memories."""
         keep = {printable(scope.folder) for scope in scopes}
-        gone = [f.id for f in read.folders(self.db) if f.path not in keep]
+        gone = [f.id for f in read.folders(self.db) if f.path not in keep and not self._may_return(f)]
         if not gone:
             return 0
         with transaction(self.db):
             return sum(self.syncer.writer.drop_folder(folder_id) for folder_id in gone)
+
+    def _may_return(self, folder: Folder) -> bool:
+        """Agents are known by their folders: where the folder of these folders is away, nothing says that they left."""
+        agents = self.app.agents_folder
+        return folder.path.startswith(f"{printable(agents)}/") and not os.path.isdir(agents)
 
     def update_manifest(self, scope: Scope) -> str | None:
         """Write a folder's MEMORY.md if its bytes would change. Returns why it has to wait, or None."""

@@ -23,6 +23,7 @@ from mdmem.scope import Scope
 log = logging.getLogger(__name__)
 T = TypeVar("T")
 
+MANY_FILES = 300  # a sync of more leaves memory behind that is worth giving back
 TICK_NS = 1_000_000_000
 TURN_NS = 50_000_000
 MANIFEST_WAIT_NS = 500_000_000  # while git is at work
@@ -305,6 +306,8 @@ class Worker(threading.Thread):
             _, every_ns = self._polled[folder]
             # A big folder is polled more rarely: never more than a fiftieth of a core.
             self._polled[folder] = (now_ns + max(every_ns, 50 * (now_ns - started_ns)), every_ns)
+        if outcome.added + outcome.changed > MANY_FILES:
+            self.store.slim()
         if outcome.moved:
             self.new_pieces.set()
             log.info(

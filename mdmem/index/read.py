@@ -14,6 +14,8 @@ from mdmem.index.tokens import fold
 # text.
 LAST_GOOD, LAST_TEXT = 1, 2
 
+_MAX_NEAREST = 4_096  # sqlite-vec takes no greater k
+
 
 class Folder(NamedTuple):
     """A scope folder as the index knows it."""
@@ -105,12 +107,17 @@ class Candidate(NamedTuple):
     superseded_by: str | None
     created: str
     updated: str
+    key: str
+    scope: str
+    scope_ref: str | None
+    path: str
 
 
 _CANDIDATE = (
-    "SELECT id, folder_id, type, confidence, domain, status, stability, valid_from, invalid_at, expires,"
-    " coalesce(superseded_by, replaced_by), coalesce(created, created_found), coalesce(updated, updated_found)"
-    " FROM memory_entry"
+    "SELECT e.id, e.folder_id, e.type, e.confidence, e.domain, e.status, e.stability, e.valid_from, e.invalid_at,"
+    " e.expires, coalesce(e.superseded_by, e.replaced_by), coalesce(e.created, e.created_found),"
+    " coalesce(e.updated, e.updated_found), e.key, f.scope, f.scope_ref, e.path"
+    " FROM memory_entry e JOIN scope_folder f ON f.id = e.folder_id AND f.state = 'ok'"
 )
 _FOLDER = (
     "SELECT id, scope, scope_ref, path, device, inode, state, complete, head, last_scan, last_change, last_drift"
@@ -178,7 +185,7 @@ def candidates(db: Connection, ids: Iterable[int]) -> list[Candidate]:
     found: list[Candidate] = []
     for at in range(0, len(wanted), 500):
         part = wanted[at : at + 500]
-        found += map(Candidate._make, db.execute(f"{_CANDIDATE} WHERE id IN ({_marks(part)})", part))
+        found += map(Candidate._make, db.execute(f"{_CANDIDATE} WHERE e.id IN ({_marks(part)})", part))
     return found
 
 
@@ -236,19 +243,28 @@ def lexical(db: Connection, folder_id: int, expression: str, limit: int) -> list
 def nearest(db: Connection, folder_id: int, vector: bytes, limit: int) -> list[tuple[int, float]]:
     """(entry id, cosine similarity) of the nearest memories in one folder, best first; a memory's best piece counts.
 
-    Raises apsw.SQLError when memory_vec is not there.
+    Fewer than `limit` only where there are no more. Raises apsw.SQLError when memory_vec is not there.
     """
+    pieces = min(limit, _MAX_NEAREST)
+    while True:
+        best, offered = _nearest_pieces(db, folder_id, vector, pieces)
+        if len(best) >= limit or offered < pieces or pieces == _MAX_NEAREST:
+            return list(best.items())[:limit]
+        pieces = min(4 * pieces, _MAX_NEAREST)  # long memories have many
+
+
+def _nearest_pieces(db: Connection, folder_id: int, vector: bytes, limit: int) -> tuple[dict[int, float], int]:
     rows = db.execute(
         "SELECT p.entry_id, v.distance FROM (SELECT piece_id, distance FROM memory_vec"
         " WHERE embedding MATCH vec_int8(?) AND k = ? AND folder_id = ?) v JOIN memory_piece p ON p.id = v.piece_id"
-        " WHERE p.state = 1 ORDER BY v.distance",
+        " WHERE p.state = 1 ORDER BY v.distance, p.entry_id",
         (vector, limit, folder_id),
-    )
+    ).fetchall()
     best: dict[int, float] = {}
     for entry_id, distance in rows:
         if distance is not None:
-            best.setdefault(int(entry_id), 1.0 - float(distance))
-    return list(best.items())
+            best.setdefault(as_int(entry_id), 1.0 - float(str(distance)))
+    return best, len(rows)
 
 
 def manifest_counts(db: Connection, folder_id: int) -> dict[str, int]:
