@@ -75,6 +75,7 @@ def test_a10_a_touch_that_makes_another_claimant_the_newer_is_seen_with_a_hint_a
     equals_fresh(bed, tmp_path)
 
 
+@pytest.mark.slow
 def test_b1_a_branch_switch_of_5000_files_writes_one_manifest_and_embeds_nothing_on_the_way_back(
     bed: Bed, embedder: HashEmbedder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -542,6 +543,7 @@ def test_e16_a_racily_clean_file_is_hashed_and_an_old_one_is_not_read(bed: Bed) 
     assert bed.look().touched == 0
 
 
+@pytest.mark.slow
 def test_e18_touching_5000_files_embeds_nothing(bed: Bed, embedder: HashEmbedder) -> None:
     paths = [bed.put(f"d{n % 20}/m{n}.md", f"memory number {n}") for n in range(5_000)]
     bed.sync()
