@@ -177,9 +177,10 @@ class Answers:
         ids = _folder_ids(db, self._scopes(request))
         if not text.strip():
             raise UsageError("which memory?", hint="give its key, its path, or enough of either")
-        found = read.by_keys(db, ids, [text, text.removesuffix(".md")])
+        words = files.printable(text)
+        found = read.by_keys(db, ids, [words, words.removesuffix(".md")])
         found = found or self._by_path(db, ids, text, _text(request, "cwd"))
-        found = found or read.like_key(db, ids, text)
+        found = found or read.like_key(db, ids, words)
         if not found:
             raise NotFoundError(f"no memory {text!r} in your scopes", hint="see: mdmem list")
         valid = [e for e in found if why_invalid(e, _now()) is None]
@@ -282,8 +283,11 @@ def _now() -> datetime.datetime:
 
 def _text(request: Request, name: str) -> str | None:
     value = request.get(name)
-    if value is None or isinstance(value, str):
-        return value
+    if isinstance(value, str):
+        # A path may hold bytes that are no text; anything else is for SQLite, which takes text alone.
+        return value if name in ("cwd", "key") else value.encode("utf-8", "replace").decode()
+    if value is None:
+        return None
     raise UsageError(f"{name} is {value!r}, not text")
 
 
