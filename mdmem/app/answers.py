@@ -186,13 +186,13 @@ class Answers:
     def _resolve(self, db: Connection, request: Request) -> Entry:
         """The memory that a KEY means: its key, its path, or enough of either to be unique."""
         text = _text(request, "key") or ""
-        asked = text if _is_sound(text) else files.printable(text)  # a name that is no text, as the index has it
         ids = _folder_ids(db, self._scopes(request))
         if not text.strip():
             raise UsageError("which memory?", hint="give its key, its path, or enough of either")
-        found = read.by_keys(db, ids, [asked, asked.removesuffix(".md")])
+        words = files.printable(text)
+        found = read.by_keys(db, ids, [words, words.removesuffix(".md")])
         found = found or self._by_path(db, ids, text, _text(request, "cwd"))
-        found = found or read.like_key(db, ids, asked)
+        found = found or read.like_key(db, ids, words)
         if not found:
             raise NotFoundError(f"no memory {text!r} in your scopes", hint="see: mdmem list")
         valid = [e for e in found if why_invalid(e, _now()) is None]
@@ -326,7 +326,8 @@ def _text(request: Request, name: str) -> str | None:
     if value is None:
         return None
     if isinstance(value, str):
-        return value if name == "cwd" else _encodable(value)
+        # A path may hold bytes that are no text; anything else is for SQLite, which takes text alone.
+        return value if name in ("cwd", "key") else _encodable(value)
     raise UsageError(f"{name} is {value!r}, not text")
 
 

@@ -70,6 +70,7 @@ class Store:
     def __init__(self, app: App) -> None:
         self.app = app
         self.ledger = Ledger(app.paths.ledger_db)
+        self.away: set[str] = set()  # folders that were not there, or not readable, when last looked at
         self.notice: str | None = None  # what a person should know of the last rebuild
         self._open()
 
@@ -148,12 +149,17 @@ class Store:
     ) -> Outcome:
         """One folder; see `reindex.sync`. Damage met on the way leads to a rebuild, and another try."""
         try:
-            return self.syncer.sync(scope, hints, second_look=second_look, should_stop=should_stop)
+            outcome = self.syncer.sync(scope, hints, second_look=second_look, should_stop=should_stop)
         except DatabaseError as error:
             if not isinstance(error, DAMAGE) and self.is_sound():
                 raise
             self.rebuild("it was damaged")
-            return self.syncer.sync(scope, None, second_look=second_look, should_stop=should_stop)
+            outcome = self.syncer.sync(scope, None, second_look=second_look, should_stop=should_stop)
+        if outcome.state == "ok":
+            self.away.discard(scope.folder)
+        else:
+            self.away.add(scope.folder)
+        return outcome
 
     def slim(self) -> None:
         """After much work: give back the memory that it took."""

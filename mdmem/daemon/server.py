@@ -36,11 +36,11 @@ class Server(threading.Thread):
         self.handle = handle
         self._free = threading.BoundedSemaphore(MAX_CONNECTIONS)
         self._socket = _listen(path)
-        self._stop = threading.Event()
+        self._over = threading.Event()
 
     @property
     def _stopping(self) -> bool:
-        return self._stop.is_set()
+        return self._over.is_set()
 
     def run(self) -> None:
         while not self._stopping:
@@ -50,14 +50,14 @@ class Server(threading.Thread):
                 if self._stopping:
                     return
                 # No file handle is left, most likely: the next try would fail as fast.
-                self._stop.wait(PAUSE_S)
+                self._over.wait(PAUSE_S)
                 continue
             self._free.acquire()
             threading.Thread(target=self._serve, args=(connection,), name="connection", daemon=True).start()
 
     def stop(self) -> None:
         """Accept no more; the socket file goes away. Only the holder of the lock may call this."""
-        self._stop.set()
+        self._over.set()
         with contextlib.suppress(OSError):
             self._socket.shutdown(socket.SHUT_RDWR)
         self._socket.close()

@@ -42,6 +42,7 @@ class Watches:
         self._seen_events = 0
         self._flooded = False
         self._next_roster_ns = time.monotonic_ns() + ROSTER_NS
+        self._next_count_ns = time.monotonic_ns() + self._heartbeat_ns
 
     # --- on watchdog's threads ------------------------------------------------------
 
@@ -68,6 +69,7 @@ class Watches:
         now_ns = time.monotonic_ns()
         self._check_flood()
         self._check_roster(now_ns)
+        self._check_count(now_ns)
         self._collect()
         for folder, scope in self.worker.scopes.items():
             mode = self.modes.get(folder, ("off", None))[0]
@@ -170,6 +172,17 @@ class Watches:
             self._flooded = False
             log.info("many changes at once, some may be lost: all folders are scanned")
             self.worker.rescan_all()
+
+    def _check_count(self, now_ns: int) -> None:
+        """Sub-folders made since may have found no watch left."""
+        if now_ns < self._next_count_ns:
+            return
+        self._next_count_ns = now_ns + self._heartbeat_ns
+        if self.watcher.is_short():
+            for folder, scope in self.worker.scopes.items():
+                if self.modes.get(folder, ("", None))[0] == "events":
+                    self._arm(scope)
+                    self.worker.rescan(folder)
 
     def _check_roster(self, now_ns: int) -> None:
         """Scope folders may come and go without a word: a worktree is added, an agent's folder made by hand."""

@@ -176,6 +176,8 @@ class Worker(threading.Thread):
         self._next_tick_ns = now_ns + TICK_NS
         if self.store.is_replaced():
             self._rebuild("its file was removed or replaced")
+        for folder in list(self.store.away):
+            self._sync(folder, None)  # no event need tell that it is back
         self._on_tick()
         if now_ns >= self._next_tidy_ns:
             self._next_tidy_ns = now_ns + DAY_NS
@@ -293,6 +295,7 @@ class Worker(threading.Thread):
     def _sync(self, folder: str, rels: frozenset[str] | None, *, second_look: bool = False) -> None:
         scope = self.scopes.get(folder)
         if scope is None:
+            self.store.away.discard(folder)
             return
         started_ns = time.monotonic_ns()
         outcome = self.store.sync(scope, rels, second_look=second_look, should_stop=self.stopping.is_set)

@@ -58,11 +58,19 @@ class Watcher:
         try:
             observer = self._observer(identity[0])
             before = _count_watches()
+            wanted = self._unwatched(folder)
             watch = observer.schedule(_Handler(folder, self), folder, recursive=True, event_filter=_events())
         except OSError as error:
             return Refused(_in_words(error))
         self._watches[folder] = (identity[0], watch, identity)
-        return self._check_count(folder, before)
+        after = _count_watches()
+        if before is None or after is None or after - before >= wanted:
+            return None
+        self.disarm(folder)
+        return Refused(
+            f"only {max(after - before, 0)} of {wanted} sub-folders could be watched: raise the limit with "
+            "`sudo sysctl fs.inotify.max_user_watches=524288`"
+        )
 
     def disarm(self, folder: str) -> None:
         """Stop watching a folder; nothing happens if it wasn't."""
@@ -106,19 +114,15 @@ class Watcher:
             self._observers[device] = observer
         return observer
 
-    def _check_count(self, folder: str, before: int | None) -> Refused | None:
-        """Watchdog passes over sub-folders that it could not watch: count what the kernel has against what is there."""
-        after = _count_watches()
-        if before is None or after is None:
-            return None
-        wanted = sum(1 for _ in _folders(folder))
-        if after - before >= wanted:
-            return None
-        self.disarm(folder)
-        return Refused(
-            f"only {after - before} of {wanted} sub-folders could be watched: raise the limit with "
-            "`sudo sysctl fs.inotify.max_user_watches=524288`"
-        )
+    def is_short(self) -> bool:
+        """Whether some sub-folder is not watched: watchdog says nothing of those that it could not watch."""
+        count = _count_watches()
+        return count is not None and count < len({path for folder in self._watches for path in _folders(folder)})
+
+    def _unwatched(self, folder: str) -> int:
+        """How many folders in it, itself included, no other watch covers: those share theirs."""
+        others = tuple(f"{other}/" for other in self._watches)
+        return sum(not f"{path}/".startswith(others) for path in _folders(folder))
 
     def lost(self, folder: str) -> None:
         """Something happened, nobody knows where."""
