@@ -13,6 +13,8 @@ import pytest
 
 from tests.conftest import Daemon, Home
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def down(home: Home):
