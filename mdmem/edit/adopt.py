@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import re
-import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
-from urllib.parse import unquote
 
 from mdmem import files
 from mdmem.document import parse
@@ -86,6 +84,8 @@ def _read(root: Path) -> bytes | None:
 
 def _items(root: Path, text: str, lines: list[str]) -> Iterator[_Item]:
     """The list items that are to become memories, each with the indented lines that belong to it."""
+    import textwrap  # only adoption pays for it
+
     prose = _prose_lines(text)
     row = 0
     while row < len(lines):
@@ -142,6 +142,8 @@ def _links_to_memory(root: Path, item: str) -> bool:
         return _is_there(root, wiki[1].strip() + ".md") or _is_there(root, wiki[1].strip())
     if link is None or _ADDRESS.match(link[1]):
         return False
+    from urllib.parse import unquote  # as above
+
     target = unquote(link[1].split("#")[0].split(' "')[0].strip(), errors="surrogateescape")
     return target.lower().endswith(".md") or _is_there(root, target)
 

@@ -83,6 +83,8 @@ def test_what_is_no_memory_stays_as_it_is(user, line: str) -> None:
         ("- one:\n  - a\n    - b\n", "one:\n- a\n  - b\n"),
         ("- [Docs](https://x.org/a.md) say so\n", "[Docs](https://x.org/a.md) say so\n"),
         ("- [[Nowhere]] is far\n", "[[Nowhere]] is far\n"),
+        ("- [[../x]] is outside\n", "[[../x]] is outside\n"),
+        (f"- [[{'n' * 300}]]\n", f"[[{'n' * 300}]]\n"),
         ("- see [D](deploy.md)\n", "see [D](deploy.md)\n"),
         ("- 部署用 npm\r\n", "部署用 npm\n"),
         ("- one\n  ```\n  x\n  ```\n", "one\n```\nx\n```\n"),

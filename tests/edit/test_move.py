@@ -78,6 +78,27 @@ def test_a_memory_is_not_moved_to_where_no_scan_would_find_it(user, project) -> 
     assert tree(user.folder) == {"private/x.md": DATA}
 
 
+def test_k6_a_folder_that_is_a_link_there_is_not_followed(user, project, tmp_path) -> None:
+    put(user, "ops/x.md", DATA)
+    (tmp_path / "away").mkdir()
+    Path(project.folder, "ops").symlink_to(tmp_path / "away")
+    with pytest.raises(RefusedError, match="link"):
+        move(user, "ops/x.md", project, today=TODAY)
+
+    assert tree(tmp_path / "away") == {}
+    assert tree(user.folder) == {"ops/x.md": DATA}
+
+
+def test_a_name_that_is_too_long_to_be_numbered_stays_here(user, project) -> None:
+    name = "n" * 252 + ".md"
+    put(user, name, DATA)
+    put(project, name, "other")
+    with pytest.raises(RefusedError, match="255"):
+        move(user, name, project, today=TODAY)
+
+    assert tree(user.folder) == {name: DATA}
+
+
 @pytest.mark.parametrize("rel", ["../x.md", "/x.md", "MEMORY.md", "x\0.md"])
 def test_k6_what_is_no_memory_of_the_folder_is_refused(user, project, rel: str) -> None:
     put(user, "MEMORY.md", DATA)
