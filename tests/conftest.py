@@ -168,18 +168,15 @@ def wait_until(holds: Callable[[], bool], what: str, limit_s: float = LIMIT_S) -
 
 @pytest.fixture(autouse=True)
 def _no_thread_stays() -> Iterator[None]:
-    """A test ends the threads that it starts. Those of the standard library's servers may serve a whole session."""
+    """A test ends the threads that it starts; a loopback server may serve a whole module."""
     before = set(threading.enumerate())
     yield
-    for thread in _new_threads(before):
+    started = [t for t in threading.enumerate() if t not in before and t.is_alive()]
+    left = [t for t in started if "serve_forever" not in t.name and "process_request" not in t.name]
+    for thread in left:
         thread.join(timeout=2.0)
-    left = [thread.name for thread in _new_threads(before)]
+    left = [t.name for t in left if t.is_alive()]
     assert not left, f"threads left over: {left}"
-
-
-def _new_threads(before: set[threading.Thread]) -> list[threading.Thread]:
-    servers = ("(serve_forever)", "(process_request_thread)")
-    return [t for t in threading.enumerate() if t not in before and not t.name.endswith(servers)]
 
 
 @pytest.hookimpl(hookwrapper=True)
