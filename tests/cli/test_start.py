@@ -20,7 +20,7 @@ pytestmark = pytest.mark.slow
 def down(home: Home):
     """Whatever a test starts is stopped."""
     yield
-    home.run("down")
+    assert home.run("down").code == 0
 
 
 def test_up_starts_down_stops_and_both_say_it_again(home, down):
