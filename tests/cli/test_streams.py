@@ -172,3 +172,16 @@ def test_completion_scripts_ask_us(home, shell):
     if shell == "fish":
         env |= {"COMP_WORDS": "mdmem", "COMP_CWORD": "sea"}
     assert "search" in home.run(env=env).out
+
+
+@pytest.mark.parametrize("blocks", ["8", "40"])
+def test_a_disk_that_takes_no_more_is_the_machine_refusing(home, blocks):
+    home.put("a.md", "Alpha.\n")
+    done = subprocess.run(
+        ["bash", "-c", 'ulimit -f "$0"; exec "$1" -m mdmem list', blocks, sys.executable],
+        env=home.env | {"PYTHONDONTWRITEBYTECODE": "1"}, cwd=home.work, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+    assert done.returncode == 6
+    assert done.stderr.startswith("error: ")
+    assert "try:" in done.stderr
