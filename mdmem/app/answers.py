@@ -196,13 +196,15 @@ class Answers:
         return narrowed[0]
 
     def _by_path(self, db: Connection, ids: tuple[int, ...], text: str, cwd: str | None) -> list[Entry]:
-        path = files.printable(str(Path(cwd or "/", text)))
+        joined = str(Path(cwd or "/", text))
+        # As the shell gives it, or as mdmem itself has printed it.
+        paths = dict.fromkeys((files.printable(joined), _encodable(joined)))
         found = []
         for folder in read.folders(db):
+            inside = [path.removeprefix(f"{folder.path}/") for path in paths if path.startswith(f"{folder.path}/")]
             if folder.id in ids:
-                rel = path.removeprefix(f"{folder.path}/") if path.startswith(f"{folder.path}/") else text
-                entry = read.by_path(db, folder.id, rel)
-                found += [entry] if entry else []
+                entries = [read.by_path(db, folder.id, rel) for rel in inside or [text]]
+                found += [entry for entry in entries if entry]
         return found
 
     def explain(self, request: Request) -> dict[str, Any]:
