@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 from mdmem import document, files
 from mdmem.app.app import App
-from mdmem.db import Connection, is_disk_trouble
+from mdmem.db import Connection
 from mdmem.errors import AmbiguousError, MdmemError, NotFoundError, Problem, UsageError
 from mdmem.index import read
 from mdmem.index.read import Entry
@@ -75,6 +75,8 @@ class Answers:
         except MdmemError as error:
             return {"ok": False, "error": error_json(error)}
         except Exception as error:
+            from mdmem.db import is_disk_trouble
+
             trouble = is_disk_trouble(error)
             if trouble is not None:
                 return {"ok": False, "error": error_json(trouble)}
