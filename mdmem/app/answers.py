@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 from mdmem import document, files
 from mdmem.app.app import App, Roster
-from mdmem.db import DAMAGE, Connection
+from mdmem.db import DAMAGE, Connection, is_disk_trouble
 from mdmem.errors import AmbiguousError, MdmemError, NotFoundError, Problem, SilentError, UsageError
 from mdmem.index import read
 from mdmem.index.read import Entry
@@ -93,6 +93,9 @@ class Answers:
         except DAMAGE:
             raise
         except Exception as error:
+            trouble = is_disk_trouble(error)
+            if trouble is not None:
+                return {"ok": False, "error": error_json(trouble)}
             log.exception("request failed", extra={"op": str(request.get("op"))})
             what = f"a fault of ours ({type(error).__name__}); the log has the details"
             return {"ok": False, "error": {"what": what, "where": None, "hint": None, "exit_code": 70}}
@@ -189,7 +192,7 @@ class Answers:
         ids = _folder_ids(db, self._scopes(request))
         if not text.strip():
             raise UsageError("which memory?", hint="give its key, its path, or enough of either")
-        words = files.printable(text)
+        words = _encodable(text)
         found = read.by_keys(db, ids, [words, words.removesuffix(".md")])
         found = found or self._by_path(db, ids, text, _text(request, "cwd"))
         found = found or read.like_key(db, ids, words)
@@ -206,14 +209,15 @@ class Answers:
         return narrowed[0]
 
     def _by_path(self, db: Connection, ids: tuple[int, ...], text: str, cwd: str | None) -> list[Entry]:
-        path = files.printable(str(Path(cwd or "/", text)))
-        text = text if _is_sound(text) else files.printable(text)
+        joined = str(Path(cwd or "/", text))
+        # As the shell gives it, or as mdmem itself has printed it.
+        paths = dict.fromkeys((files.printable(joined), _encodable(joined)))
         found = []
         for folder in read.folders(db):
+            inside = [path.removeprefix(f"{folder.path}/") for path in paths if path.startswith(f"{folder.path}/")]
             if folder.id in ids:
-                rel = path.removeprefix(f"{folder.path}/") if path.startswith(f"{folder.path}/") else text
-                entry = read.by_path(db, folder.id, rel)
-                found += [entry] if entry else []
+                entries = [read.by_path(db, folder.id, rel) for rel in inside or [_encodable(text)]]
+                found += [entry for entry in entries if entry]
         return found
 
     def explain(self, request: Request) -> dict[str, Any]:
@@ -329,14 +333,6 @@ def _text(request: Request, name: str) -> str | None:
         # A path may hold bytes that are no text; anything else is for SQLite, which takes text alone.
         return value if name in ("cwd", "key") else _encodable(value)
     raise UsageError(f"{name} is {value!r}, not text")
-
-
-def _is_sound(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def _list(request: Request, name: str) -> list[str]:

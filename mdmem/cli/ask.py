@@ -59,6 +59,19 @@ def warn_of_version(version: object) -> None:
 
 
 def _here(paths: Paths, request: dict[str, Any]) -> Answer:
+    from mdmem.db import DatabaseError, is_disk_trouble
+
+    try:
+        return _open_and_answer(paths, request)
+    except DatabaseError as error:
+        trouble = is_disk_trouble(error)
+        if trouble is None:
+            raise
+        trouble.where = trouble.where or paths.state
+        raise trouble from error
+
+
+def _open_and_answer(paths: Paths, request: dict[str, Any]) -> Answer:
     from mdmem.app import Answers, App, Local
 
     app = App(paths)

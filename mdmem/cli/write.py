@@ -214,7 +214,7 @@ def archive_command(
 
     who = options.who(cwd, agent)
     found = [_find(key, scope, who) for key in keys]
-    _tell([edit.archive(f["folder"], f["rel"]) for f in found], who, as_json)
+    _tell([edit.archive(f["folder"], f["rel"]) for f in found], who, as_json, ended=True)
 
 
 @click.command()
@@ -294,9 +294,13 @@ def _tell(
     *,
     reload: bool = False,
     one: bool = False,
+    ended: bool = False,
     left: Sequence[tuple[str, str]] = (),
 ) -> None:
-    """Have the index take in what was written, then say what it is now. `left`: places that were emptied."""
+    """Have the index take in what was written, then say what it is now.
+
+    `ended`: they are meant to be no longer recalled. `left`: places that were emptied.
+    """
     synced = make_findable(_places([*((w.folder, w.rel) for w in written), *left]), reload=reload)
     listed = [_listing(w, who) if synced else {"key": w.key, "path": w.path} for w in written]
     if as_json:
@@ -304,7 +308,7 @@ def _tell(
         return
     for memory in listed:
         say.out(f"{say.paint(clean(memory['key']), 'key')}  {clean(memory['path'])}")
-        if memory.get("invalid"):
+        if memory.get("invalid") and not ended:
             say.note(f"{memory['key']} is not recalled: {memory['invalid']}")
 
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -184,3 +185,33 @@ def test_the_project_of_another_folder_is_not_seen_until_it_is_trusted(home, cal
     assert call("untrust", folder).code == 0
     assert call("search", "alpha", "--cwd", folder, "--json").json == []
     assert Path(folder, ".mdmem", "a.md").exists()
+
+
+NASTY = [
+    b"a\x1b[31mred.md", b"new\nline.md", b"-x.md", b"](x.md", b"#h.md", b"100%.md", "🎉.md".encode(), b"bad\xff.md",
+    "rtl\u202e.md".encode(), b'"q".md', b"'q'.md", b"$(touch x).md", b"a b.md", b"!!.md", b"&amp;.md", b"a\rb.md",
+]  # fmt: skip
+
+
+def test_c5_k4_k15_nasty_file_names_are_listed_shown_and_changed_and_nothing_runs(home, call):
+    import os
+
+    home.user.mkdir(parents=True)
+    for name in NASTY:
+        Path(os.fsdecode(os.fsencode(home.user) + b"/" + name)).write_bytes(
+            b"---\ntype: \x1b]0;x\x07odd\n---\nNasty \x1b[31m.\n"
+        )
+    shown = [
+        call(*args)
+        for args in (["list"], ["search", "nasty", "--explain"], ["status"], ["check"], ["list", "--json"], ["doctor"])
+    ]
+
+    assert not any(re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]", done.out + done.err) for done in shown)
+    listed = shown[4].json
+    assert len(listed) == len(NASTY)
+    for memory in listed:
+        assert call("show", "--json", "--", memory["path"]).json["path"] == memory["path"]
+    assert call("archive", "--", "-x", *(m["path"] for m in listed if "bad" in m["path"])).code == 0
+    assert len(call("list", "--json").json) == len(NASTY) - 2
+    assert (home.user / "MEMORY.md").read_text().count("\n- [") == len(NASTY) - 2
+    assert not Path("x").exists()

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import threading
+
 from tests.conftest import Daemon
 
 BAD = "---\nconfidence: high\n---\nBad.\n"
@@ -24,6 +26,34 @@ def test_reindex_gives_the_same_answers(home, call):
 
     assert call("reindex").code == 0
     assert call("search", "alpha", "--json").json == before
+
+
+def test_long_work_says_how_far_it_is_at_a_terminal_alone_and_leaves_no_trace(home, call, daemon: Daemon, monkeypatch):
+    from mdmem.cli import progress
+
+    home.put("a.md", "Alpha.\n")
+    daemon.sync()
+    told = threading.Event()
+    real = progress._count
+
+    def slow(request: object) -> dict[str, int]:
+        assert told.wait(20)
+        return {"added": 0, "changed": 0, "removed": 0, "problems": 0, "ms": 1}
+
+    def count() -> str:
+        text = real()
+        told.set()
+        return text
+
+    monkeypatch.setattr(progress, "ask", slow)
+    monkeypatch.setattr(progress, "_count", count)
+    monkeypatch.setattr(progress, "EVERY_S", 0.01)
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    done = call("sync")
+
+    assert done.out == "0 added, 0 changed, 0 removed, 0 problems\n"
+    assert "reading memories … " in done.err
+    assert done.err.endswith("\r\x1b[K")
 
 
 def test_status_shows_problems_with_path_line_and_repair(home, call):

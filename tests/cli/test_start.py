@@ -13,12 +13,14 @@ import pytest
 
 from tests.conftest import Daemon, Home
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def down(home: Home):
     """Whatever a test starts is stopped."""
     yield
-    home.run("down")
+    assert home.run("down").code == 0
 
 
 def test_up_starts_down_stops_and_both_say_it_again(home, down):

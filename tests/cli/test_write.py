@@ -168,6 +168,20 @@ def test_move_takes_a_memory_to_another_scope(home, call, project):
     assert call("move", "a").code == 2
 
 
+def test_a_move_with_a_daemon_leaves_nothing_behind_in_the_index(home, call, project):
+    home.put("a.md", "Alpha.\n")
+    home.env["MDMEM_WATCH_QUIET_MS"] = home.env["MDMEM_WATCH_MAX_MS"] = "10000"  # only what it is told counts
+    daemon = Daemon(home)
+    try:
+        daemon.sync()
+        assert call("move", "a", "--scope", "project").code == 0
+        listed = daemon.ask("list", cwd=str(home.work))["memories"]
+    finally:
+        daemon.stop()
+
+    assert [m["scope"] for m in listed] == ["project"]
+
+
 def test_a_mount_is_never_written(home, call):
     folder = home.folder / "others"
     path = home.put("a.md", "Alpha.\n", folder)

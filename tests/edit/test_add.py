@@ -81,6 +81,11 @@ def test_the_texts_own_block_is_used_and_flags_win(user) -> None:
     assert data == (b"---\n# mine\ntitle: New\nowner: me # keep\ntype: rule\ncreated: 2020-01-01\n---\r\nBody\n")
 
 
+def test_a_byte_order_mark_of_the_text_does_not_go_into_the_file(user) -> None:
+    assert added(user, "\ufeff---\nname: X\n---\nBody\n").read_bytes().startswith(b"---\nname: X\n")
+    assert added(user, "\ufeffBody\n").read_bytes().endswith(b"---\nBody\n")
+
+
 def test_d18_a_text_with_a_block_never_gets_a_second(user) -> None:
     data = added(user, "---\nname: X\n---\nBody", topic="ops").read_bytes()
 

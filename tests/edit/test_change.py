@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+import sys
 import tempfile
 import threading
 from pathlib import Path
@@ -318,6 +319,21 @@ def test_l10_an_edit_is_made_again_on_what_another_writer_put_there(user, monkey
     change(user.folder, "x.md", set_={"key": "k"})
 
     assert path.read_bytes() == b"---\nname: Z\nkey: k\n---\nMost\n"
+
+
+def test_l10_a_save_while_the_edit_is_being_made_is_not_lost(user, monkeypatch) -> None:
+    path = put(user, "x.md", "Body\n")
+    room = sys.modules["mdmem.edit.change"]  # the package has the function of this name
+    honest, theirs = room.set_fields, iter(["theirs\n"])
+
+    def set_fields(*args: object) -> bytes:
+        path.write_text(next(theirs, path.read_text()))
+        return honest(*args)
+
+    monkeypatch.setattr(room, "set_fields", set_fields)
+    change(user.folder, "x.md", set_={"key": "k"})
+
+    assert path.read_bytes() == b"---\nkey: k\n---\ntheirs\n"
 
 
 def test_l10_an_edit_that_never_gets_through_is_given_up(user, monkeypatch) -> None:

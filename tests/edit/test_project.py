@@ -66,6 +66,14 @@ def test_k11_a_link_is_refused(tmp_path, target: str) -> None:
     assert not (tmp_path / "missing").exists()
 
 
+def test_k11_a_link_to_a_folder_that_is_made_already_is_refused_too(tmp_path) -> None:
+    init_project(str(tmp_path))
+    (tmp_path / "repo").mkdir()
+    (tmp_path / "repo" / ".mdmem").symlink_to(tmp_path / ".mdmem")
+    with pytest.raises(RefusedError, match="symbolic link"):
+        init_project(str(tmp_path / "repo"))
+
+
 def test_a_link_in_place_of_the_attributes_is_not_written_through(tmp_path) -> None:
     (tmp_path / ".mdmem").mkdir()
     (tmp_path / ".mdmem" / ".gitattributes").symlink_to(tmp_path / "away")
