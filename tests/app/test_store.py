@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import random
 import shutil
@@ -207,12 +208,12 @@ def test_a_command_that_meets_damage_while_it_reads_mends_it_and_answers(bed: Be
         assert local.store is not None
         local.sync(None)
         # The blocks of the full text alone: the sync before a search does not look at them.
-        local.store.db.execute("UPDATE memory_fts_data SET block = X'FFFFFFFFFFFFFFFF' WHERE id > 10")
-        local.store.db.execute("UPDATE memory_fts_data SET block = X'FFFFFFFFFFFFFFFF' WHERE id = 10")
+        local.store.db.execute("UPDATE memory_fts_data SET block = X'FFFFFFFFFFFFFFFF' WHERE id >= 10")
         answer = Answers(local).answer({"op": "search", "query": "thing7", "mode": "keyword"})
 
         assert answer["ok"], answer
         assert len(answer["hits"]) == 1
+        assert local.store.notice == "the index was made anew: it was damaged"
     bed.store = Store(bed.app)
 
 
@@ -354,10 +355,8 @@ def test_g6_a_change_of_version_killed_at_any_step_ends_in_a_right_index(
 
         with monkeypatch.context() as patched:
             patched.setattr(database.os, "replace", replace)
-            try:
+            with contextlib.suppress(KilledError):
                 Store(bed.app).close()
-            except KilledError:
-                pass
         bed.store = Store(bed.app)
         bed.sync()
         assert bed.dump() == right, step
@@ -503,6 +502,7 @@ def test_g11_rows_deleted_by_hand_are_found_and_healed_at_the_next_start(bed: Be
     assert bed.dump() == right
 
 
+@pytest.mark.slow
 def test_g13_ten_thousand_updates_leave_a_database_of_bounded_size(bed: Bed, embedder: HashEmbedder) -> None:
     filled(bed, 100)
     bed.embed_all(embedder)
@@ -536,10 +536,11 @@ def test_vectors_are_written_anew_when_most_of_their_slots_are_holes(bed: Bed, e
     compacted = bed.store.syncer.vectors.compact()
     after = bed.db.execute("SELECT sum(size) FROM memory_vec_chunks").fetchone()[0]
 
-    assert compacted == (before > 2 * 100 + 512)
-    assert after <= 512
-    name = bed.paths()[0].rpartition("m")[2].removesuffix(".md")
-    assert bed.found(f"thing{name}", "semantic", embedder=embedder)[0] == bed.paths()[0]
+    assert compacted
+    assert after <= 512 < before
+    n = bed.paths()[0].rpartition("m")[2].removesuffix(".md")
+    found = bed.found(f"words about thing{n} and `tool{n}` in 第{n}章", "semantic", embedder=embedder)
+    assert found[0] == bed.paths()[0]
     assert not bed.store.syncer.vectors.compact()
 
 
@@ -581,19 +582,15 @@ def test_f3_killed_in_the_first_index_at_10_to_90_percent_it_goes_on_and_ends_ri
         "b = Bed(Path(sys.argv[1])); print('open', flush=True); b.sync(); b.close()"
     )
     env = os.environ | {"PYTHONPATH": str(ROOT)}
-    kills = 0
-    for share in (0.1, 0.5, 0.3, 0.9, 0.7):
+    for share in (0.1, 0.3, 0.5, 0.7, 0.9):
         with subprocess.Popen([sys.executable, "-c", script, str(bed.root)], env=env, stdout=subprocess.PIPE) as child:
             assert child.stdout is not None
             child.stdout.readline()
             reader = open_reader(INDEX, bed.app.paths.index_db)
-            goal = int(share * 3_000) if kills == 0 else _count(reader) + 1
+            goal = max(int(share * 3_000), _count(reader))
             wait_until(lambda reader=reader, goal=goal: _count(reader) >= goal, "some files are indexed")  # type: ignore[misc]
             reader.close()
             child.send_signal(signal.SIGKILL)
-        kills += 1
-        if kills and _held(bed) == 3_000:
-            break
     bed.store = Store(bed.app)
     bed.sync()
     mine = bed.dump()
@@ -606,14 +603,6 @@ def test_f3_killed_in_the_first_index_at_10_to_90_percent_it_goes_on_and_ends_ri
 
 def _count(reader: apsw.Connection) -> int:
     return int(reader.execute("SELECT count(*) FROM memory_entry").fetchone()[0])  # type: ignore[index]
-
-
-def _held(bed: Bed) -> int:
-    reader = open_reader(INDEX, bed.app.paths.index_db)
-    try:
-        return _count(reader)
-    finally:
-        reader.close()
 
 
 def test_f2_killed_between_commit_and_manifest_the_next_sync_writes_the_manifest(bed: Bed) -> None:
