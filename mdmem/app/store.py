@@ -70,6 +70,7 @@ class Store:
     def __init__(self, app: App) -> None:
         self.app = app
         self.ledger = Ledger(app.paths.ledger_db)
+        self._ledger_identity = file_identity(app.paths.ledger_db)
         self.away: set[str] = set()  # folders that were not there, or not readable, when last looked at
         self.notice: str | None = None  # what a person should know of the last rebuild
         self._open()
@@ -81,11 +82,11 @@ class Store:
         unfit = _why_unfit(self.db, stamp)
         if unfit:
             self._start_anew(unfit)
-        self.identity = file_identity(self.app.paths.index_db)
         self.syncer = Syncer(self.db, self.ledger, aliases=aliases)
         self.syncer.writer.set_meta("aliases", stamp)
         self.syncer.vectors.heal()
         self.syncer.vectors.compact()
+        self.identity = self._identity()
 
     def close(self) -> None:
         self.db.close()
@@ -94,8 +95,21 @@ class Store:
     # --- keeping it whole ---------------------------------------------------
 
     def is_replaced(self) -> bool:
-        """Whether the index file was deleted or replaced while we hold it open."""
-        return file_identity(self.app.paths.index_db) != self.identity
+        """Whether a file of ours was deleted or replaced while we hold it open. Any thread may ask."""
+        return self._identity() != self.identity
+
+    def _identity(self) -> tuple[tuple[int, int] | None, ...]:
+        """Of the index, its journal and the journal's index (by now all are there), and the ledger."""
+        paths = self.app.paths
+        names = (paths.index_db, f"{paths.index_db}-wal", f"{paths.index_db}-shm", paths.ledger_db)
+        return tuple(file_identity(name) for name in names)
+
+    def _reopen_ledger(self) -> None:
+        path = self.app.paths.ledger_db
+        if file_identity(path) != self._ledger_identity:
+            self.ledger.close()
+            self.ledger = Ledger(path)
+            self._ledger_identity = file_identity(path)
 
     def is_sound(self) -> bool:
         """Whether the index is the file that was opened, undamaged, and agrees with itself. Reads all of it."""
@@ -124,6 +138,8 @@ class Store:
         """An empty index in the place of the open one, which is set aside under a word."""
         cache = self._rescue_cache()
         self.db.close()
+        self.app.prepare_folders()
+        self._reopen_ledger()
         # Whatever lies there now goes too, if only the journal of a removed index: it would be taken for the new one's.
         set_aside(self.app.paths.index_db, aside)
         self.db = open_writer(INDEX, self.app.paths.index_db)

@@ -28,6 +28,7 @@ MANY_TRIES = 4  # an embedder that is away is asked at least every 80 seconds
 CHECK_S = 1.0
 QUIET_S, MAX_S = 0.5, 2.0  # a file that is saved again and again is embedded when that ends, or after a while
 
+Identity = tuple[tuple[int, int] | None, ...]
 Readers = Callable[[], contextlib.AbstractContextManager[Connection]]
 
 
@@ -46,7 +47,7 @@ class Filler(threading.Thread):
         self._resume_ns = 0
         self._canary_tries = 0
         self._s_per_piece: float | None = None
-        self._table: tuple[str, int] | None = None
+        self._table: Identity | None = None  # of the index that knows the model by now
 
     # --- from other threads -----------------------------------------------------------
 
@@ -72,7 +73,7 @@ class Filler(threading.Thread):
     def run(self) -> None:
         _lower_priority()
         while not self.worker.stopping.is_set():
-            self.worker.new_pieces.wait(CHECK_S * (10 if not self.loaded else 1))
+            self.worker.new_pieces.wait(CHECK_S if self.loaded or self._resume_ns else 10 * CHECK_S)
             if self.worker.stopping.is_set():
                 break
             try:
@@ -113,17 +114,16 @@ class Filler(threading.Thread):
         if not todo:
             return False  # their files are just changing: the sync that follows makes new pieces
         started_ns = time.monotonic_ns()
-        if self._table is None:
+        if self._table is None or self._table != self.worker.store.identity:
             self._make_table(embedder)
-            if self._table is None:
-                return False
+            return self._table is not None  # and look anew: the cache may have had what waited
         made, failed = self._vectors(embedder, todo, texts)
         if self.worker.stopping.is_set():
             return False
         self._note_use()
         self.worker.call(lambda store: self._keep(store, made, failed))
         if made:
-            self.last_error = None
+            self.last_error, self._resume_ns = None, 0
             self._s_per_piece = (time.monotonic_ns() - started_ns) / 1e9 / len(made)
         return self._go_on(failed)
 
@@ -161,13 +161,17 @@ class Filler(threading.Thread):
         try:
             canary = embedder.canary()
         except EmbedError as error:
+            self._table = None
             self._say(error)
             self._resume_ns = time.monotonic_ns() + int(_backoff_s(min(self._canary_tries, MANY_TRIES), error) * 1e9)
             self._canary_tries += 1
             return
         self._canary_tries = 0
-        self._table = (embedder.id, len(canary))
-        self.worker.call(lambda store: store.use_model(embedder.id, canary))
+        self._table = self.worker.call(lambda store: self._use_model(store, embedder.id, canary))
+
+    def _use_model(self, store: Store, model: str, canary: bytes) -> Identity:
+        store.use_model(model, canary)
+        return store.identity
 
     def _keep(self, store: Store, made: list[tuple[Piece, bytes]], failed: list[tuple[Piece, EmbedError]]) -> None:
         store.syncer.vectors.put(made)

@@ -77,8 +77,8 @@ class Live:
 
     @contextlib.contextmanager
     def reader(self) -> Iterator[Connection]:
-        if file_identity(self.app.paths.index_db) is None:
-            # It was removed; better a slow answer than none.
+        if self.worker.store.is_replaced():
+            # Better a slow answer than a wrong one, or none.
             self.worker.call(lambda store: self.worker.mend("its file was removed or replaced"))
         try:
             with self.readers() as connection:
