@@ -155,6 +155,11 @@ def checkpoint(connection: Connection) -> None:
     connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
+def shrink(connection: Connection) -> None:
+    """Let go of the pages that a connection keeps in memory."""
+    connection.execute("PRAGMA shrink_memory")
+
+
 def load_vectors(connection: Connection) -> str | None:
     """Load sqlite-vec into a connection; why not, or None when it worked.
 
@@ -171,6 +176,21 @@ def load_vectors(connection: Connection) -> str | None:
     except apsw.Error as error:
         return f"sqlite-vec cannot be loaded: {error}"
     return None
+
+
+def missing_parts() -> list[str]:
+    """Which parts of SQLite that the index needs are missing here, in words; [] when all work."""
+    connection = apsw.Connection(":memory:")
+    try:
+        vectors = load_vectors(connection)
+        missing = [vectors] if vectors else []
+        try:
+            connection.execute("CREATE VIRTUAL TABLE t USING fts5 (x, content = '', contentless_delete = 1)")
+        except apsw.Error as error:
+            missing.append(f"full text search (FTS5) does not work: {error}")
+    finally:
+        connection.close()
+    return missing
 
 
 def set_aside(path: str, why: str) -> str:

@@ -38,6 +38,12 @@ class App:
 
         return settings.load(self.paths.config_file)
 
+    def reload_settings(self) -> None:
+        """Read the config again. Raises ConfigError when it is broken; the settings known stay then."""
+        from mdmem.config import settings
+
+        self.settings = settings.load(self.paths.config_file)
+
     # --- scopes -----------------------------------------------------------
 
     @property
@@ -79,8 +85,8 @@ class App:
         if not project.trusted:
             return "not trusted here"
         folder = f"{project.root}/{PROJECT_FOLDER}"
-        if os.path.islink(folder):
-            return "the folder is a link"
+        if os.path.lexists(folder) and not files.real_folder(Path(folder), Path(project.root)):
+            return "the scope folder is a link or no folder"
         if not project.repository and not project.inode:
             return None
         inode = _git_inode(project.root)
@@ -91,9 +97,9 @@ class App:
             return None
         return "another repository lies here than the one that was trusted"
 
-    def caller(self, cwd: str | None, agent: str | None = None) -> list[Scope]:
+    def caller(self, cwd: str | None, agent: str | None = None, roster: Roster | None = None) -> list[Scope]:
         """The scopes a caller may see: user, the trusted project around its working directory, its own agent scope."""
-        roster = self.roster()
+        roster = roster or self.roster()
         scopes = [s for s in roster.scopes if s.kind == "user"]
         project = self.project_of(cwd, roster)
         if project is not None:
@@ -110,11 +116,11 @@ class App:
         scopes = (roster or self.roster()).scopes
         return next((s for s in scopes if s.kind == "project" and s.folder == folder), None)
 
-    def untrusted_at(self, cwd: str | None) -> str | None:
+    def untrusted_at(self, cwd: str | None, roster: Roster | None = None) -> str | None:
         """The scope folder around a working directory that is there but not trusted; None when all is well."""
         root = project_root(cwd) if cwd else None
         folder = f"{root}/{PROJECT_FOLDER}"
-        if root is None or not os.path.isdir(folder) or self.project_of(cwd) is not None:
+        if root is None or not os.path.isdir(folder) or self.project_of(cwd, roster) is not None:
             return None
         if os.path.realpath(folder) == os.path.realpath(self.paths.data):
             return None  # MDMEM_HOME=~/.mdmem: ours, and no project's
@@ -235,7 +241,7 @@ def _checkouts(project: Project) -> list[Scope]:
     if repository is not None:
         for top in git.worktrees(repository.common_dir):
             folder = f"{os.path.realpath(top)}/{PROJECT_FOLDER}"
-            if os.path.isdir(folder) and not os.path.islink(folder):
+            if files.real_folder(Path(folder), top):
                 scopes.append(Scope("project", project.ref, folder))
     return scopes
 

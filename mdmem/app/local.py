@@ -92,6 +92,11 @@ class Local:
         except DAMAGE:
             return self._mend(store)
 
+    def catch_up(self, folders: dict[str, list[str] | None]) -> bool:
+        if self.store is not None:
+            sync_all(self.store, folders)
+        return self.store is not None
+
     def reindex(self, *, vectors: bool) -> dict[str, int]:
         store = self._writing()
         if vectors:

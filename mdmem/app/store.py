@@ -26,6 +26,7 @@ from mdmem.db import (
     open_writer,
     quick_check,
     set_aside,
+    shrink,
     transaction,
 )
 from mdmem.errors import Problem
@@ -34,7 +35,7 @@ from mdmem.index import read
 from mdmem.index.read import Folder
 from mdmem.index.vectors import expire_cache, put_cache, read_cache
 from mdmem.ledger import Ledger
-from mdmem.models import same_weights
+from mdmem.models import give_back_memory, same_weights
 from mdmem.outputs import manifest
 from mdmem.reindex.dates import Dates, apply_dates, busy_reason
 from mdmem.reindex.sync import Outcome, Syncer
@@ -69,6 +70,8 @@ class Store:
     def __init__(self, app: App) -> None:
         self.app = app
         self.ledger = Ledger(app.paths.ledger_db)
+        self._ledger_identity = file_identity(app.paths.ledger_db)
+        self.away: set[str] = set()  # folders that were not there, or not readable, when last looked at
         self.notice: str | None = None  # what a person should know of the last rebuild
         self._open()
 
@@ -79,11 +82,11 @@ class Store:
         unfit = _why_unfit(self.db, stamp)
         if unfit:
             self._start_anew(unfit)
-        self.identity = file_identity(self.app.paths.index_db)
         self.syncer = Syncer(self.db, self.ledger, aliases=aliases)
         self.syncer.writer.set_meta("aliases", stamp)
         self.syncer.vectors.heal()
         self.syncer.vectors.compact()
+        self.identity = self._identity()
 
     def close(self) -> None:
         self.db.close()
@@ -92,8 +95,21 @@ class Store:
     # --- keeping it whole ---------------------------------------------------
 
     def is_replaced(self) -> bool:
-        """Whether the index file was deleted or replaced while we hold it open."""
-        return file_identity(self.app.paths.index_db) != self.identity
+        """Whether a file of ours was deleted or replaced while we hold it open. Any thread may ask."""
+        return self._identity() != self.identity
+
+    def _identity(self) -> tuple[tuple[int, int] | None, ...]:
+        """Of the index, its journal and the journal's index (by now all are there), and the ledger."""
+        paths = self.app.paths
+        names = (paths.index_db, f"{paths.index_db}-wal", f"{paths.index_db}-shm", paths.ledger_db)
+        return tuple(file_identity(name) for name in names)
+
+    def _reopen_ledger(self) -> None:
+        path = self.app.paths.ledger_db
+        if file_identity(path) != self._ledger_identity:
+            self.ledger.close()
+            self.ledger = Ledger(path)
+            self._ledger_identity = file_identity(path)
 
     def is_sound(self) -> bool:
         """Whether the index is the file that was opened, undamaged, and agrees with itself. Reads all of it."""
@@ -113,17 +129,19 @@ class Store:
     def rebuild(self, why: str) -> None:
         """Start the index anew, keeping the embedding cache where it can still be read."""
         log.warning("index set aside", extra={"reason": why})
-        self._start_anew(None if self.is_replaced() else "old")
+        self._start_anew("old")
         self.db.close()
         self._open()
         self.notice = f"the index was made anew: {why}"
 
-    def _start_anew(self, aside: str | None) -> None:
-        """An empty index in the place of the open one, which is set aside under a word unless it is gone already."""
+    def _start_anew(self, aside: str) -> None:
+        """An empty index in the place of the open one, which is set aside under a word."""
         cache = self._rescue_cache()
         self.db.close()
-        if aside:
-            set_aside(self.app.paths.index_db, aside)
+        self.app.prepare_folders()
+        self._reopen_ledger()
+        # Whatever lies there now goes too, if only the journal of a removed index: it would be taken for the new one's.
+        set_aside(self.app.paths.index_db, aside)
         self.db = open_writer(INDEX, self.app.paths.index_db)
         if cache:
             with transaction(self.db):
@@ -132,8 +150,8 @@ class Store:
     def _rescue_cache(self) -> list[tuple[object, ...]]:
         try:
             return read_cache(self.db)
-        except DAMAGE:
-            return []
+        except DatabaseError:
+            return []  # damaged, or closed by a rebuild that failed half-way
 
     # --- bringing it up to date ---------------------------------------------
 
@@ -147,12 +165,23 @@ class Store:
     ) -> Outcome:
         """One folder; see `reindex.sync`. Damage met on the way leads to a rebuild, and another try."""
         try:
-            return self.syncer.sync(scope, hints, second_look=second_look, should_stop=should_stop)
+            outcome = self.syncer.sync(scope, hints, second_look=second_look, should_stop=should_stop)
         except DatabaseError as error:
             if not isinstance(error, DAMAGE) and self.is_sound():
                 raise
             self.rebuild("it was damaged")
-            return self.syncer.sync(scope, None, second_look=second_look, should_stop=should_stop)
+            outcome = self.syncer.sync(scope, None, second_look=second_look, should_stop=should_stop)
+        if outcome.state == "ok":
+            self.away.discard(scope.folder)
+        else:
+            self.away.add(scope.folder)
+        return outcome
+
+    def slim(self) -> None:
+        """After much work: give back the memory that it took."""
+        self.syncer.writer.forget_caches()
+        shrink(self.db)
+        give_back_memory()
 
     def settle(self, scope: Scope, outcome: Outcome, should_stop: Callable[[], bool]) -> Outcome:
         """The second look, for callers that wait for it: what is unclear is looked at until it is clear."""

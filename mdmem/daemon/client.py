@@ -4,11 +4,24 @@ from __future__ import annotations
 
 import json
 import socket
+import time
 from typing import Any
 
 from mdmem.errors import SilentError
 
 PROTOCOL = 1
+
+
+def _connect(connection: socket.socket, path: str, timeout_s: float) -> None:
+    """As `connect`, which doesn't wait when the daemon's queue of callers is full."""
+    deadline = time.monotonic() + timeout_s
+    while True:
+        try:
+            return connection.connect(path)
+        except BlockingIOError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.01)
 
 
 def ask(path: str, request: dict[str, Any], *, timeout_s: float = 30.0) -> dict[str, Any] | None:
@@ -20,8 +33,8 @@ def ask(path: str, request: dict[str, Any], *, timeout_s: float = 30.0) -> dict[
     connection.settimeout(timeout_s)
     with connection:
         try:
-            connection.connect(path)
-        except (FileNotFoundError, ConnectionRefusedError):
+            _connect(connection, path, timeout_s)
+        except (FileNotFoundError, NotADirectoryError, ConnectionRefusedError):
             return None
         except OSError as error:
             raise SilentError(f"the daemon cannot be reached: {error.strerror}", where=path) from error

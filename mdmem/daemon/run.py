@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import signal
@@ -16,7 +17,7 @@ from mdmem.daemon.live import Live, Readers
 from mdmem.daemon.server import PROTOCOL, Server
 from mdmem.daemon.watches import Watches
 from mdmem.daemon.worker import Worker
-from mdmem.db import INDEX, WriterLock, open_reader, quick_check
+from mdmem.db import INDEX, DatabaseError, WriterLock, open_reader, quick_check
 
 log = logging.getLogger(__name__)
 
@@ -64,9 +65,11 @@ class Daemon:
 
     def _check_index(self) -> None:
         """Damage that no query has met yet. Reads the whole index, so it waits until the daemon is up."""
-        connection = open_reader(INDEX, self.app.paths.index_db)
-        sound = quick_check(connection)
-        connection.close()
+        try:
+            with contextlib.closing(open_reader(INDEX, self.app.paths.index_db)) as connection:
+                sound = quick_check(connection)
+        except DatabaseError:
+            return  # gone or locked: whoever needs it says so
         if not sound:
             self.worker.post(lambda store: self.worker.mend("it was damaged"))
 
@@ -80,7 +83,7 @@ class Daemon:
         if op == "stop":
             self.done.set()
             return {"ok": True, "pid": os.getpid()}
-        return self.answers.answer(request)
+        return self.answers.answer(request) | {"version": __version__}
 
     def wait(self) -> int:
         """Until a signal, a `stop` request, or the end of the worker. Returns an exit code."""
@@ -109,7 +112,7 @@ def run(app: App) -> int:
     daemon = Daemon(app)
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: daemon.done.set())
-    signal.signal(signal.SIGHUP, lambda *_: daemon.worker.post(lambda store: daemon.live.sync_all_here()))
+    signal.signal(signal.SIGHUP, lambda *_: daemon.live.reload_soon())
     try:
         daemon.start()
         return daemon.wait()

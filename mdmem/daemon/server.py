@@ -21,7 +21,8 @@ log = logging.getLogger(__name__)
 PROTOCOL = 1
 MAX_REQUEST_BYTES = 4 * 1024 * 1024
 MAX_CONNECTIONS = 64
-IDLE_S = 300.0  # a connection that says nothing for so long is closed
+IDLE_S = 10.0  # a connection that says nothing for so long is closed: no caller keeps one
+PAUSE_S = 0.1
 
 Handle = Callable[[dict[str, Any]], dict[str, Any]]
 
@@ -35,7 +36,11 @@ class Server(threading.Thread):
         self.handle = handle
         self._free = threading.BoundedSemaphore(MAX_CONNECTIONS)
         self._socket = _listen(path)
-        self._stopping = False
+        self._over = threading.Event()
+
+    @property
+    def _stopping(self) -> bool:
+        return self._over.is_set()
 
     def run(self) -> None:
         while not self._stopping:
@@ -44,13 +49,15 @@ class Server(threading.Thread):
             except OSError:
                 if self._stopping:
                     return
+                # No file handle is left, most likely: the next try would fail as fast.
+                self._over.wait(PAUSE_S)
                 continue
             self._free.acquire()
             threading.Thread(target=self._serve, args=(connection,), name="connection", daemon=True).start()
 
     def stop(self) -> None:
         """Accept no more; the socket file goes away. Only the holder of the lock may call this."""
-        self._stopping = True
+        self._over.set()
         with contextlib.suppress(OSError):
             self._socket.shutdown(socket.SHUT_RDWR)
         self._socket.close()
@@ -123,5 +130,5 @@ def _listen(path: str) -> socket.socket:
         raise MachineError(f"the socket cannot be made: {error.strerror or error}", where=path) from error
     finally:
         os.umask(before)
-    listening.listen(64)
+    listening.listen(socket.SOMAXCONN)
     return listening

@@ -18,7 +18,9 @@ log = logging.getLogger(__name__)
 
 COOKIE_LIMIT_NS = 5_000_000_000  # a cookie that is not back by then never comes
 RETRY_EVENTS_NS = 600_000_000_000
-FLOOD = 8_000  # hints within a second: half of what the kernel's queue holds, so some may have been lost
+# Events within a second that say that the kernel's queue of 16,384 may have run over; we are told nothing of it.
+FLOOD = 2_000
+ROSTER_NS = 5_000_000_000  # how often to look for scope folders that came or went
 
 
 class Watches:
@@ -37,12 +39,14 @@ class Watches:
         self._cookies: dict[tuple[str, str], int] = {}  # (folder, name) -> sent, monotonic ns
         self._back: set[tuple[str, str]] = set()
         self._lock = threading.Lock()
-        self._hints = 0
+        self._seen_events = 0
+        self._flooded = False
+        self._next_roster_ns = time.monotonic_ns() + ROSTER_NS
+        self._next_count_ns = time.monotonic_ns() + self._heartbeat_ns
 
     # --- on watchdog's threads ------------------------------------------------------
 
     def _on_change(self, folder: str, rel: str | None) -> None:
-        self._hints += 1
         self.worker.change(folder, rel)
 
     def _on_cookie(self, folder: str, name: str) -> None:
@@ -64,6 +68,8 @@ class Watches:
     def tick(self) -> None:
         now_ns = time.monotonic_ns()
         self._check_flood()
+        self._check_roster(now_ns)
+        self._check_count(now_ns)
         self._collect()
         for folder, scope in self.worker.scopes.items():
             mode = self.modes.get(folder, ("off", None))[0]
@@ -157,10 +163,38 @@ class Watches:
             del self._cookies[key]
 
     def _check_flood(self) -> None:
-        hints, self._hints = self._hints, 0
-        if hints > FLOOD:
-            log.warning("many changes at once, some may be lost: all folders are scanned", extra={"hints": hints})
+        """A scan when the flood is over finds what the queue lost, wherever in the flood that was."""
+        events = self.watcher.events - self._seen_events
+        self._seen_events += events
+        if events > FLOOD:
+            self._flooded = True
+        elif self._flooded:
+            self._flooded = False
+            log.info("many changes at once, some may be lost: all folders are scanned")
             self.worker.rescan_all()
+
+    def _check_count(self, now_ns: int) -> None:
+        """Sub-folders made since may have found no watch left."""
+        if now_ns < self._next_count_ns:
+            return
+        self._next_count_ns = now_ns + self._heartbeat_ns
+        if self.watcher.is_short():
+            for folder, scope in self.worker.scopes.items():
+                if self.modes.get(folder, ("", None))[0] == "events":
+                    self._arm(scope)
+                    self.worker.rescan(folder)
+
+    def _check_roster(self, now_ns: int) -> None:
+        """Scope folders may come and go without a word: a worktree is added, an agent's folder made by hand."""
+        if now_ns < self._next_roster_ns:
+            return
+        self._next_roster_ns = now_ns + ROSTER_NS
+        if self.worker.has_other_scopes():
+            before = set(self.worker.scopes)
+            self.worker.load_scopes()
+            self.follow()
+            for folder in self.worker.scopes.keys() - before:
+                self.worker.rescan(folder)
 
     def stop(self) -> None:
         self.watcher.stop()

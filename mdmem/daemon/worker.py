@@ -23,7 +23,9 @@ from mdmem.scope import Scope
 log = logging.getLogger(__name__)
 T = TypeVar("T")
 
+MANY_FILES = 300  # a sync of more leaves memory behind that is worth giving back
 TICK_NS = 1_000_000_000
+TURN_NS = 50_000_000
 MANIFEST_WAIT_NS = 500_000_000  # while git is at work
 DATES_QUIET_NS = 1_000_000_000  # git is asked once for a run of saves
 SLEPT_NS = 30_000_000_000  # a gap like this in a wait of a second: the machine was asleep, or we were stopped
@@ -69,6 +71,7 @@ class Worker(threading.Thread):
         self._on_tick = on_tick
         self._polled: dict[str, tuple[int, int]] = {}  # folder -> (when next, how often in ns)
         self._blocked: str | None = None
+        self._unreadable: str | None = None  # why the scopes could not be read, when that was last said
         self.failure: BaseException | None = None
 
     # --- from other threads -------------------------------------------------------
@@ -91,6 +94,7 @@ class Worker(threading.Thread):
 
     def stop(self) -> None:
         self.stopping.set()
+        self.new_pieces.set()  # whoever waits for these looks whether to stop
         self._queue.put(None)
 
     @property
@@ -119,8 +123,12 @@ class Worker(threading.Thread):
             item = None
         if _awake_ns() - before_ns > timeout_s * 1e9 + SLEPT_NS:
             self.rescan_all()
+        # Callers that ask without a pause must not keep what is due from being done.
+        until_ns = time.monotonic_ns() + TURN_NS
         while item is not None and not self.stopping.is_set():
             self._take(item)
+            if time.monotonic_ns() > until_ns:
+                break
             try:
                 item = self._queue.get_nowait()
             except queue.Empty:
@@ -168,6 +176,8 @@ class Worker(threading.Thread):
         self._next_tick_ns = now_ns + TICK_NS
         if self.store.is_replaced():
             self._rebuild("its file was removed or replaced")
+        for folder in list(self.store.away):
+            self._sync(folder, None)  # no event need tell that it is back
         self._on_tick()
         if now_ns >= self._next_tidy_ns:
             self._next_tidy_ns = now_ns + DAY_NS
@@ -178,7 +188,7 @@ class Worker(threading.Thread):
     def _guard(self, error: BaseException) -> None:
         """A step failed: damage is mended; the machine's trouble is said once and tried again; the rest is logged."""
         if isinstance(error, DAMAGE):
-            self._rebuild("it was damaged")
+            self._mend_now()
         elif isinstance(error, DatabaseError) or (isinstance(error, MdmemError) and error.exit_code == 6):
             trouble = is_disk_trouble(error) or error
             if self._blocked != str(trouble):
@@ -187,6 +197,14 @@ class Worker(threading.Thread):
             self._retry_all()
         elif not isinstance(error, MdmemError):
             log.error("step failed", exc_info=error)
+            self._retry_all()
+
+    def _mend_now(self) -> None:
+        try:
+            self._rebuild("it was damaged")
+        except Exception as error:
+            # A disk that is full, most likely: what is due later meets the damage again.
+            log.exception("the index could not be made anew", extra={"reason": str(is_disk_trouble(error) or "")})
             self._retry_all()
 
     def _retry_all(self) -> None:
@@ -210,8 +228,19 @@ class Worker(threading.Thread):
         roster = self.app.roster()
         self.app.check_layout(roster)
         self.scopes = {scope.folder: scope for scope in roster.scopes}
+        self._unreadable = None
         self.store.drop_strangers(roster.scopes)
         return self.scopes
+
+    def has_other_scopes(self) -> bool:
+        """Whether there are other folders now than were last loaded."""
+        try:
+            return {scope.folder for scope in self.app.roster().scopes} != self.scopes.keys()
+        except MdmemError as error:
+            if self._unreadable != str(error):
+                self._unreadable = str(error)
+                log.warning("scopes cannot be read; those known stay", extra={"reason": str(error)})
+            return False
 
     def rescan_all(self) -> None:
         self._next_rescan_ns = time.monotonic_ns() + self._rescan_ns
@@ -228,14 +257,22 @@ class Worker(threading.Thread):
         else:
             self._polled.setdefault(folder, (time.monotonic_ns(), int(every_s * 1e9)))
 
+    def catch_up(self, folders: dict[str, list[str] | None]) -> None:
+        """On the worker's thread: look at a few paths now. What reads unclear is looked at again in its time."""
+        for folder, rels in folders.items():
+            self._sync(folder, None if rels is None else frozenset(rels))
+
     def sync_now(self, folders: dict[str, list[str] | None] | None) -> Counts:
         """On the worker's thread: everything that was on disk when asked, second looks and dates included."""
         if folders is None:
             self.load_scopes()
         for folder in self.scopes if folders is None else folders:
-            self._settle.take(folder)
-            self._second.pop(folder, None)
+            if folders is None or folders[folder] is None:  # with hints, what else waits there goes on waiting
+                self._settle.take(folder)
+                self._second.pop(folder, None)
         counts = sync_all(self.store, folders, self.stopping.is_set)
+        for folder in self.scopes if folders is None else folders:
+            self._manifests.setdefault(folder, time.monotonic_ns() + MANIFEST_WAIT_NS)  # git may have been at work
         self.new_pieces.set()
         return counts
 
@@ -258,6 +295,7 @@ class Worker(threading.Thread):
     def _sync(self, folder: str, rels: frozenset[str] | None, *, second_look: bool = False) -> None:
         scope = self.scopes.get(folder)
         if scope is None:
+            self.store.away.discard(folder)
             return
         started_ns = time.monotonic_ns()
         outcome = self.store.sync(scope, rels, second_look=second_look, should_stop=self.stopping.is_set)
@@ -271,6 +309,8 @@ class Worker(threading.Thread):
             _, every_ns = self._polled[folder]
             # A big folder is polled more rarely: never more than a fiftieth of a core.
             self._polled[folder] = (now_ns + max(every_ns, 50 * (now_ns - started_ns)), every_ns)
+        if outcome.added + outcome.changed > MANY_FILES:
+            self.store.slim()
         if outcome.moved:
             self.new_pieces.set()
             log.info(
@@ -313,7 +353,9 @@ class Worker(threading.Thread):
 
     def _ask_git(self, now_ns: int) -> None:
         for folder, when_ns in list(self._dates.items()):
-            if when_ns <= now_ns and folder not in self._asking:
+            if folder not in self.scopes:
+                del self._dates[folder]  # trusted no longer: git is not asked there
+            elif when_ns <= now_ns and folder not in self._asking:
                 del self._dates[folder]
                 self._asking.add(folder)
                 threading.Thread(target=self._find_dates, args=(folder,), name="git", daemon=True).start()

@@ -6,6 +6,7 @@ A hint is a path that something happened to; what happened is found out by looki
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -18,6 +19,8 @@ from mdmem.files.place import file_system, folder_identity
 
 if TYPE_CHECKING:
     from watchdog.observers.api import BaseObserver, ObservedWatch
+
+log = logging.getLogger(__name__)
 
 COOKIE = ".mdmem-cookie-"
 MANIFEST = "MEMORY.md"
@@ -41,6 +44,7 @@ class Watcher:
         self._on_cookie = on_cookie
         self._observers: dict[int, BaseObserver] = {}
         self._watches: dict[str, tuple[int, ObservedWatch, tuple[int, int]]] = {}
+        self.events = 0  # how many came, cookies and what doesn't matter included
 
     def arm(self, folder: str) -> Refused | None:
         """Start to watch a folder; None when events will come. Call before its scan, so that nothing falls between."""
@@ -54,11 +58,19 @@ class Watcher:
         try:
             observer = self._observer(identity[0])
             before = _count_watches()
+            wanted = self._unwatched(folder)
             watch = observer.schedule(_Handler(folder, self), folder, recursive=True, event_filter=_events())
         except OSError as error:
             return Refused(_in_words(error))
         self._watches[folder] = (identity[0], watch, identity)
-        return self._check_count(folder, before)
+        after = _count_watches()
+        if before is None or after is None or after - before >= wanted:
+            return None
+        self.disarm(folder)
+        return Refused(
+            f"only {max(after - before, 0)} of {wanted} sub-folders could be watched: raise the limit with "
+            "`sudo sysctl fs.inotify.max_user_watches=524288`"
+        )
 
     def disarm(self, folder: str) -> None:
         """Stop watching a folder; nothing happens if it wasn't."""
@@ -94,28 +106,31 @@ class Watcher:
 
         observer = self._observers.get(device)
         if observer is None or not observer.is_alive():
+            if observer is not None:
+                observer.stop()  # it died; its emitters live on, and would hold their watches for ever
             observer = Observer()
             observer.daemon = True
             observer.start()
             self._observers[device] = observer
         return observer
 
-    def _check_count(self, folder: str, before: int | None) -> Refused | None:
-        """Watchdog passes over sub-folders that it could not watch: count what the kernel has against what is there."""
-        after = _count_watches()
-        if before is None or after is None:
-            return None
-        wanted = sum(1 for _ in _folders(folder))
-        if after - before >= wanted:
-            return None
-        self.disarm(folder)
-        return Refused(
-            f"only {after - before} of {wanted} sub-folders could be watched: raise the limit with "
-            "`sudo sysctl fs.inotify.max_user_watches=524288`"
-        )
+    def is_short(self) -> bool:
+        """Whether some sub-folder is not watched: watchdog says nothing of those that it could not watch."""
+        count = _count_watches()
+        return count is not None and count < len({path for folder in self._watches for path in _folders(folder)})
+
+    def _unwatched(self, folder: str) -> int:
+        """How many folders in it, itself included, no other watch covers: those share theirs."""
+        others = tuple(f"{other}/" for other in self._watches)
+        return sum(not f"{path}/".startswith(others) for path in _folders(folder))
+
+    def lost(self, folder: str) -> None:
+        """Something happened, nobody knows where."""
+        self._on_change(folder, None)
 
     def changed(self, folder: str, path: str | bytes, is_folder: bool) -> None:
         """An event of watchdog: pass it on as a hint, if it can matter."""
+        self.events += 1
         name = os.path.basename(os.fsdecode(path))
         if name.startswith(COOKIE):
             self._on_cookie(folder, name)
@@ -138,9 +153,14 @@ class _Handler(events.FileSystemEventHandler):
         self.watcher = watcher
 
     def dispatch(self, event: events.FileSystemEvent) -> None:
-        self.watcher.changed(self.folder, event.src_path, event.is_directory)
-        if event.dest_path:
-            self.watcher.changed(self.folder, event.dest_path, event.is_directory)
+        try:
+            self.watcher.changed(self.folder, event.src_path, event.is_directory)
+            if event.dest_path:
+                self.watcher.changed(self.folder, event.dest_path, event.is_directory)
+        except Exception:
+            # Whatever leaves here ends watchdog's thread, and with it all watches.
+            log.exception("an event could not be understood", extra={"folder": self.folder})
+            self.watcher.lost(self.folder)
 
 
 def heartbeat(folder: str) -> str:

@@ -71,7 +71,7 @@ def create(root: Path, rel: str, data: bytes, *, private: bool) -> None:
     """
     with _at(root, rel, make=0o700 if private else 0o777) as (folder, name):
         with _temporary(folder, data, 0o600 if private else 0o644) as temp:
-            _put_new(folder, temp, name, rel)
+            _put_new(folder, temp.named(), name, rel)
         _fsync_folder(folder)
 
 
@@ -88,9 +88,9 @@ def replace(root: Path, rel: str, data: bytes, *, expected: bytes, private: bool
             return False
         _check_writable(was, rel)
         with _temporary(folder, data, 0o600) as temp:
-            _take_after(folder, temp, name, private=private)
+            _take_after(folder, temp.descriptor, name, private=private)
             _still(folder, name, rel, expected, data)
-            os.replace(temp, name, src_dir_fd=folder, dst_dir_fd=folder)
+            os.replace(temp.named(), name, src_dir_fd=folder, dst_dir_fd=folder)
         _fsync_folder(folder)
         return True
 
@@ -138,11 +138,14 @@ def sweep(root: Path, *, older_than_s: int = 3600) -> int:
 
 
 def cookie(root: Path) -> str:
-    """Make and at once remove a hidden file in the scope folder; its name. A living watch sees it pass by."""
+    """Make and at once remove a hidden, empty folder in the scope folder; its name. A living watch sees it pass by.
+
+    A folder, because `git add` fails over a file that is gone when it looks, and may commit one that is not.
+    """
     name = ignore.COOKIE_PREFIX + os.urandom(8).hex()
     with _in_words(name), opened(root, ()) as folder:
-        os.close(os.open(name, _NEW, 0o600, dir_fd=folder))
-        os.unlink(name, dir_fd=folder)
+        os.mkdir(name, 0o700, dir_fd=folder)
+        os.rmdir(name, dir_fd=folder)
     return name
 
 
@@ -266,37 +269,95 @@ def _changed(rel: str, what: str, theirs: bytes, ours: bytes) -> ChangedError:
     return ChangedError(what, where=printable(rel), theirs=theirs, ours=ours, hint=hint)
 
 
-@contextlib.contextmanager
-def _temporary(folder: int, data: bytes, mode: int) -> Iterator[str]:
-    """The name of a synced temporary file, removed afterwards unless it was renamed."""
-    name = ignore.TEMP_PREFIX + os.urandom(8).hex()
-    descriptor = os.open(name, _NEW, mode, dir_fd=folder)
-    try:
+class _Temporary:
+    """A new file in an open folder, without a name for as long as the system allows.
+
+    A name would last for the whole of an fsync: time enough to be met by `git add`, which fails over a file that is
+    gone when it looks, and commits one that is not.
+    """
+
+    def __init__(self, folder: int, mode: int) -> None:
+        self._folder = folder
+        self._name: str | None = None
+        self.descriptor = self._nameless(mode)
+        if self.descriptor < 0:
+            self._name = ignore.TEMP_PREFIX + os.urandom(8).hex()
+            self.descriptor = os.open(self._name, _NEW, mode, dir_fd=folder)
+
+    def _nameless(self, mode: int) -> int:
+        """A descriptor; -1 where there is no such thing (macOS, network disks), or no /proc to name it by."""
         try:
-            _write_all(descriptor, data)
-            _fsync(descriptor)
+            descriptor = os.open(".", os.O_RDWR | os.O_CLOEXEC | os.O_TMPFILE, mode, dir_fd=self._folder)
+        except AttributeError:
+            return -1
+        except OSError as error:
+            if error.errno not in (errno.EOPNOTSUPP, errno.EISDIR, errno.ENOENT, errno.EINVAL):
+                raise
+            return -1
+        if os.path.exists(f"/proc/self/fd/{descriptor}"):
+            return descriptor
+        os.close(descriptor)
+        return -1
+
+    def named(self) -> str:
+        """Its name in the folder, given now if it has none."""
+        if self._name is None:
+            name = ignore.TEMP_PREFIX + os.urandom(8).hex()
+            try:
+                os.link(f"/proc/self/fd/{self.descriptor}", name, dst_dir_fd=self._folder, follow_symlinks=True)
+            except OSError as error:
+                if error.errno not in _NO_LINKS:
+                    raise
+                self._copy(name)
+            self._name = name
+        return self._name
+
+    def _copy(self, name: str) -> None:
+        """Where no link can be made: the same file once more, with a name."""
+        nameless = self.descriptor
+        self.descriptor = os.open(name, _NEW, 0o600, dir_fd=self._folder)
+        try:
+            self._name = name
+            info, own = os.fstat(nameless), os.fstat(self.descriptor)
+            _write_all(self.descriptor, os.pread(nameless, info.st_size, 0))
+            if (own.st_uid, own.st_gid) != (info.st_uid, info.st_gid):
+                os.fchown(self.descriptor, info.st_uid, info.st_gid)
+            os.fchmod(self.descriptor, stat.S_IMODE(info.st_mode))
+            _copy_attributes(nameless, self.descriptor)
+            _fsync(self.descriptor)
         finally:
-            os.close(descriptor)
-        yield name
+            os.close(nameless)
+
+    def close(self) -> None:
+        """Let go of it; its name goes too, unless it was renamed."""
+        os.close(self.descriptor)
+        if self._name is not None:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(self._name, dir_fd=self._folder)
+
+
+@contextlib.contextmanager
+def _temporary(folder: int, data: bytes, mode: int) -> Iterator[_Temporary]:
+    """A synced temporary file, gone afterwards unless it was renamed."""
+    temp = _Temporary(folder, mode)
+    try:
+        _write_all(temp.descriptor, data)
+        _fsync(temp.descriptor)
+        yield temp
     finally:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(name, dir_fd=folder)
+        temp.close()
 
 
-def _take_after(folder: int, temp: str, name: str, *, private: bool) -> None:
+def _take_after(folder: int, descriptor: int, name: str, *, private: bool) -> None:
     """Give the temporary file the owner, mode and extended attributes of the file that it will replace."""
     source = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
     try:
-        descriptor = os.open(temp, os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
-        try:
-            like, own = os.fstat(source), os.fstat(descriptor)
-            if (own.st_uid, own.st_gid) != (like.st_uid, like.st_gid):
-                os.fchown(descriptor, like.st_uid, like.st_gid)  # before the mode, as it clears bits of it
-            os.fchmod(descriptor, stat.S_IMODE(like.st_mode) & (0o700 if private else 0o7777))
-            _copy_attributes(source, descriptor)
-            _fsync(descriptor)
-        finally:
-            os.close(descriptor)
+        like, own = os.fstat(source), os.fstat(descriptor)
+        if (own.st_uid, own.st_gid) != (like.st_uid, like.st_gid):
+            os.fchown(descriptor, like.st_uid, like.st_gid)  # before the mode, as it clears bits of it
+        os.fchmod(descriptor, stat.S_IMODE(like.st_mode) & (0o700 if private else 0o7777))
+        _copy_attributes(source, descriptor)
+        _fsync(descriptor)
     finally:
         os.close(source)
 
@@ -380,9 +441,7 @@ def _sweep_folder(path: str, flags: int, limit_ns: int) -> tuple[list[str], int]
         with os.scandir(folder) as entries:
             for entry in entries:
                 if entry.name.startswith((ignore.TEMP_PREFIX, ignore.COOKIE_PREFIX)):
-                    if _is_old(entry, limit_ns):
-                        os.unlink(entry.name, dir_fd=folder)
-                        swept += 1
+                    swept += _sweep_entry(folder, entry, limit_ns)
                 elif entry.is_dir(follow_symlinks=False) and not ignore.skip_folder(entry.name):
                     inner.append(f"{path}/{entry.name}")
     finally:
@@ -390,5 +449,13 @@ def _sweep_folder(path: str, flags: int, limit_ns: int) -> tuple[list[str], int]
     return inner, swept
 
 
-def _is_old(entry: os.DirEntry[str], limit_ns: int) -> bool:
-    return entry.is_file(follow_symlinks=False) and entry.stat(follow_symlinks=False).st_mtime_ns < limit_ns
+def _sweep_entry(folder: int, entry: os.DirEntry[str], limit_ns: int) -> bool:
+    if entry.stat(follow_symlinks=False).st_mtime_ns >= limit_ns:
+        return False
+    if entry.is_file(follow_symlinks=False):
+        os.unlink(entry.name, dir_fd=folder)
+        return True
+    if entry.is_dir(follow_symlinks=False) and entry.name.startswith(ignore.COOKIE_PREFIX):
+        os.rmdir(entry.name, dir_fd=folder)
+        return True
+    return False

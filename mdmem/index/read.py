@@ -91,6 +91,34 @@ class Entry(NamedTuple):
         return found if isinstance(found, dict) else {}
 
 
+class Candidate(NamedTuple):
+    """What decides whether and where a memory stands in a list; the rest is read for those that do."""
+
+    id: int
+    folder_id: int
+    type: str
+    confidence: float
+    domain: str | None
+    status: str | None
+    stability: str | None
+    valid_from: str | None
+    invalid_at: str | None
+    expires: str | None
+    superseded_by: str | None
+    created: str
+    updated: str
+    key: str
+    scope: str
+    scope_ref: str | None
+    path: str
+
+
+_CANDIDATE = (
+    "SELECT e.id, e.folder_id, e.type, e.confidence, e.domain, e.status, e.stability, e.valid_from, e.invalid_at,"
+    " e.expires, coalesce(e.superseded_by, e.replaced_by), coalesce(e.created, e.created_found),"
+    " coalesce(e.updated, e.updated_found), e.key, f.scope, f.scope_ref, e.path"
+    " FROM memory_entry e JOIN scope_folder f ON f.id = e.folder_id AND f.state = 'ok'"
+)
 _FOLDER = (
     "SELECT id, scope, scope_ref, path, device, inode, state, complete, head, last_scan, last_change, last_drift"
     " FROM scope_folder"
@@ -149,6 +177,15 @@ def known(db: Connection, folder_id: int, paths: Iterable[str] | None = None) ->
             )
         )
         found.update({row[1]: Known(*row) for row in rows})
+    return found
+
+
+def candidates(db: Connection, ids: Iterable[int]) -> list[Candidate]:
+    wanted = list(ids)
+    found: list[Candidate] = []
+    for at in range(0, len(wanted), 500):
+        part = wanted[at : at + 500]
+        found += map(Candidate._make, db.execute(f"{_CANDIDATE} WHERE e.id IN ({_marks(part)})", part))
     return found
 
 

@@ -80,7 +80,7 @@ CREATE VIRTUAL TABLE memory_fts USING fts5 (
   tokenize = "porter unicode61 remove_diacritics 2 tokenchars '_'"
 );
 -- Weights of name, description, body, labels.
-INSERT INTO memory_fts (memory_fts, rank) VALUES ('rank', 'bm25(8.0, 3.0, 1.0, 6.0)');
+INSERT INTO memory_fts (memory_fts, rank) VALUES ('rank', 'bm25(3.0, 1.5, 1.0, 3.0)');
 
 -- The pieces of a memory that have, or are to have, a vector. memory_vec (made on first need) has the same ids.
 CREATE TABLE memory_piece (

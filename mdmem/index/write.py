@@ -76,7 +76,9 @@ class Writer:
 
     def set_away(self, folder_id: int, state: str, now: str) -> None:
         """The folder is not there or can't be read: its rows stay, out of recall."""
-        self.db.execute("UPDATE scope_folder SET state = ?, last_scan = ? WHERE id = ?", (state, now, folder_id))
+        self.db.execute(
+            "UPDATE scope_folder SET state = ?1, last_scan = ?2 WHERE id = ?3 AND state <> ?1", (state, now, folder_id)
+        )
 
     def set_present(self, folder_id: int, identity: tuple[int, int] | None, now: str, *, moved: bool) -> None:
         device, inode = identity or (None, None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from mdmem.db import LEDGER, Connection, open_writer, transaction
+from mdmem.db import LEDGER, Connection, as_int, open_writer, transaction
 
 KEEP_DAYS = 30
 
@@ -14,6 +14,16 @@ class Use(NamedTuple):
 
     hit_count: int
     last_seen: str | None
+
+
+def find_use(db: Connection, scope: str, scope_ref: str | None, path: str) -> Use:
+    """How a memory was used; zero and None where it never was."""
+    row = db.execute(
+        "SELECT hit_count, last_seen FROM memory_use WHERE scope = ? AND scope_ref = ? AND path = ?"
+        " AND removed_at IS NULL",
+        (scope, scope_ref or "", path),
+    ).fetchone()
+    return Use(as_int(row[0]), None if row[1] is None else str(row[1])) if row else Use(0, None)
 
 
 class Ledger:
@@ -36,12 +46,7 @@ class Ledger:
             )
 
     def use(self, scope: str, scope_ref: str | None, path: str) -> Use:
-        row = self.db.execute(
-            "SELECT hit_count, last_seen FROM memory_use WHERE scope = ? AND scope_ref = ? AND path = ?"
-            " AND removed_at IS NULL",
-            (scope, scope_ref or "", path),
-        ).fetchone()
-        return Use(int(row[0]), row[1]) if row else Use(0, None)
+        return find_use(self.db, scope, scope_ref, path)
 
     def follow(
         self,

@@ -24,7 +24,7 @@ from mdmem.reindex.look import Broken, Finding, Gone, Readable, Same, Unclear, U
 from mdmem.reindex.plan import is_mass_removal, plan
 from mdmem.scope import Scope
 
-BATCH = 400  # files of one transaction
+BATCH = 500  # files of one transaction
 
 
 class Outcome(NamedTuple):
@@ -226,7 +226,7 @@ class _Pass:
             self._problems(row.path, "file", [])
         self._scan_problems(paths, [*scan.problems, *self.unreadable])
         self.s.writer.resolve(self.folder_id, None if whole else self.keys)
-        self._note_folder(removed, whole=whole)
+        self._note_folder(scan, removed, whole=whole)
 
     def _scan_problems(self, paths: list[str] | None, problems: list[Problem]) -> None:
         whole = [p for p in problems if p.code in files.WHOLE_SCAN_CODES]
@@ -245,12 +245,12 @@ class _Pass:
     def _problems(self, path: str | None, origin: str, problems: Iterable[Problem]) -> None:
         self.s.writer.put_problems(self.folder_id, path, origin, problems)
 
-    def _note_folder(self, removed: Mapping[str, Known], *, whole: bool) -> None:
+    def _note_folder(self, scan: Scan, removed: Mapping[str, Known], *, whole: bool) -> None:
         now = _now()
         drift = len(self.added) + len(self.moved) + self.changed + len(removed)
         identity = files.folder_identity(self.root)
         self.s.writer.set_present(self.folder_id, identity, now, moved=drift > 0)
-        if whole and not self.unclear:
+        if whole and not self.unclear and "" not in scan.unreadable:
             self.s.writer.set_scanned(self.folder_id, now, drift)
 
     def _outcome(self, removed: Mapping[str, Known], scan: Scan) -> Outcome:

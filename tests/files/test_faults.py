@@ -138,7 +138,7 @@ def test_without_hard_links_a_failed_rename_leaves_no_empty_file(root) -> None:
     (root / "x.md").unlink()
     needs("strace")
     trace = ["strace", "-f", "-qq", "-o", os.devnull, "-e", "trace=linkat,renameat,renameat2"]
-    trace += ["-e", "inject=linkat:error=EPERM:when=1", "-e", "inject=renameat,renameat2:error=EIO:when=1"]
+    trace += ["-e", "inject=linkat:error=EPERM:when=1+", "-e", "inject=renameat,renameat2:error=EIO:when=1"]
     done = run([*trace, *program(root, CREATE)])
 
     assert done.stdout.startswith("MachineError 6 x.md: "), done.stdout + done.stderr

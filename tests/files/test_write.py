@@ -390,21 +390,40 @@ def test_a_cookie_is_gone_at_once_and_never_the_same(root) -> None:
 
 def test_k16_temporary_names_cannot_be_guessed_and_modes_are_never_loose(root, monkeypatch) -> None:
     seen: list[tuple[str, int]] = []
-    real = write._fsync
+    real = write._Temporary.named
 
-    def watch(descriptor: int) -> None:
-        for name in os.listdir(root):
-            if name.startswith(".mdmem-tmp-"):
-                seen.append((name, mode(root / name)))
-        real(descriptor)
+    def watch(temporary: write._Temporary) -> str:
+        name = real(temporary)
+        seen.append((name, mode(root / name)))
+        return name
 
-    monkeypatch.setattr(write, "_fsync", watch)
+    monkeypatch.setattr(write._Temporary, "named", watch)
     for number in range(3):
         write.create(root, f"{number}.md", b"x", private=True)
     write.replace(root, "0.md", b"y", expected=b"x")
 
     assert len({name for name, _ in seen}) == 4
     assert {bits for _, bits in seen} == {0o600}
+
+
+@pytest.mark.parametrize("nameless", [True, False])
+def test_b3_a_temporary_file_has_no_name_for_git_to_meet_while_it_is_synced(root, monkeypatch, nameless) -> None:
+    named: list[str] = []
+    real = write._fsync
+    if not nameless:
+        monkeypatch.delattr(os, "O_TMPFILE", raising=False)  # as on macOS
+
+    def watch(descriptor: int) -> None:
+        named.extend(name for name in os.listdir(root) if name.startswith(".mdmem-tmp-"))
+        real(descriptor)
+
+    monkeypatch.setattr(write, "_fsync", watch)
+    write.create(root, "x.md", b"x", private=True)
+    write.replace(root, "x.md", b"y", expected=b"x")
+
+    assert (root / "x.md").read_bytes() == b"y"
+    assert os.listdir(root) == ["x.md"]
+    assert bool(named) != (nameless and hasattr(os, "O_TMPFILE"))
 
 
 def test_every_error_says_where_and_what_to_do(root) -> None:
