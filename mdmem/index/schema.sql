@@ -127,6 +127,7 @@ CREATE TABLE memory_conflict (
   PRIMARY KEY (winner_id, loser_id)
 ) STRICT, WITHOUT ROWID;
 
+-- Trouble with one file.
 CREATE TABLE memory_problem (
   folder_id INTEGER NOT NULL REFERENCES scope_folder (id) ON DELETE CASCADE,
   path      TEXT NOT NULL,              -- relative, printable
