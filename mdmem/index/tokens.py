@@ -28,7 +28,8 @@ _CJK_RUN = re.compile(f"[{_CJK_CHARS}]+")
 # A word with something inside that a tokenizer would cut at: a sign between letters, or a change of case.
 # Possessive, and never begun inside a word: a long word must not be tried from each of its letters.
 _IDENTIFIER = re.compile(
-    r"(?<!\w)(?:[A-Za-z0-9]++(?:[_.:/@\\-]++[A-Za-z0-9]++)++|[A-Z]?[a-z0-9]++[A-Z][A-Za-z0-9]*+)|_++\w*+"
+    r"(?<!\w)(?:[A-Za-z0-9]++(?:[_.:/@\\-]++[A-Za-z0-9]++)++|[A-Z]?[a-z0-9]++[A-Z][A-Za-z0-9]*+"
+    r"|[A-Z]{2,}+[a-z]{2,}+[A-Za-z0-9]*+)|_++\w*+"
 )
 _PART = re.compile(r"[A-Z]+(?![a-z])[0-9]*|[A-Z]?[a-z]+[0-9]*|[0-9]+")
 _SIGNED = re.compile(r"\b([cfCF])(\+\+|#)(?!\w)")
