@@ -90,6 +90,7 @@ class _Pass:
         self.s = syncer
         self.scope = scope
         self.root = root
+        self.identity = files.folder_identity(root)
         self.folder_id = folder_id
         self.second_look = second_look
         self.should_stop = should_stop
@@ -103,12 +104,15 @@ class _Pass:
 
     def run(self, hints: Iterable[str] | None) -> Outcome:
         folder = self._folder()
-        if hints is not None and not (folder.complete and folder.state == "ok"):
-            hints = None  # a folder that was away, or never whole, is looked at as a whole
+        known_here = self.identity == (folder.device, folder.inode)
+        if hints is not None and not (folder.complete and folder.state == "ok" and known_here):
+            hints = None  # a folder that was away, never whole, or is another one now is looked at as a whole
         paths = None if hints is None else sorted(set(hints))
         scan = files.scan(self.root, should_stop=self.should_stop) if paths is None else files.look(self.root, paths)
         if scan.state != "ok":
             return self._away("offline" if scan.state == "missing" else "unreadable")
+        if files.folder_identity(self.root) != self.identity:
+            return Outcome(self.folder_id, folder.state, unclear=None)  # replaced while we looked
         known = read.known(self.s.db, self.folder_id, None if paths is None else map(printable, paths))
         if paths is None and self._emptied(folder, scan, known):
             return self._away("offline")
@@ -143,7 +147,7 @@ class _Pass:
         """An empty folder where a full one was, and not the same folder: a disk that is not mounted."""
         if scan.found or not known:
             return False
-        return files.folder_identity(self.root) != (folder.device, folder.inode)
+        return self.identity != (folder.device, folder.inode)
 
     def _away(self, state: str) -> Outcome:
         """The folder is not there, or can't be read: its rows stay, out of recall, and return with it."""
@@ -244,8 +248,7 @@ class _Pass:
     def _note_folder(self, removed: Mapping[str, Known], *, whole: bool) -> None:
         now = _now()
         drift = len(self.added) + len(self.moved) + self.changed + len(removed)
-        identity = files.folder_identity(self.root)
-        self.s.writer.set_present(self.folder_id, identity, now, moved=drift > 0)
+        self.s.writer.set_present(self.folder_id, self.identity, now, moved=drift > 0)
         if whole and not self.unclear:
             self.s.writer.set_scanned(self.folder_id, now, drift)
 
