@@ -21,7 +21,8 @@ import apsw
 
 ROOT = Path(__file__).resolve().parent.parent
 CONSONANTS = "bcfghjkmnpqrtwxz"
-LONG_AGO_NS = 1_700_000_000 * 10**9  # corpus files are old: a file saved seconds ago may rightly be read again
+# An hour is old enough that no file is read twice, and young enough that age does not rule the ranking.
+LONG_AGO_NS = time.time_ns() - 3_600 * 10**9
 
 
 def shared() -> Path:

@@ -7,6 +7,7 @@ import errno
 import fcntl
 import json
 import os
+import re
 import time
 from collections.abc import Callable, Iterator, Sequence
 from importlib import resources, util
@@ -21,8 +22,10 @@ BUSY_MS = 5_000
 Connection = apsw.Connection
 # What a damaged or foreign file raises, when it is opened or much later.
 DAMAGE = (apsw.CorruptError, apsw.NotADBError)
-# A table or column that is not there: the file was replaced, or cut short inside a valid header.
 DatabaseError = apsw.Error
+# While a file of ours is opened, an error in SQL is damage too: a header of no known format, a table that is gone.
+_UNUSABLE = (*DAMAGE, apsw.SQLError)
+_TABLE = re.compile(r"^CREATE (?:VIRTUAL )?TABLE (\w+)", re.MULTILINE)
 
 
 class Kind(NamedTuple):
@@ -55,7 +58,7 @@ def open_writer(kind: Kind, path: str) -> Connection:
     _make_private(path)
     try:
         connection = _open_checked(kind, path)
-    except DAMAGE as error:
+    except _UNUSABLE as error:
         set_aside(path, "damaged")
         if kind is LEDGER:
             raise LedgerError(
@@ -78,6 +81,8 @@ def _open_checked(kind: Kind, path: str) -> Connection:
             return _other_version(kind, path, connection, int(found) if ours else -1)
         if empty:
             _create(connection, kind)
+        elif not has_tables(connection, kind):
+            raise apsw.CorruptError("a table is missing")
         elif kind is LEDGER and scalar(connection, "PRAGMA quick_check(1)") != "ok":
             raise apsw.CorruptError("quick_check failed")
     except BaseException:
@@ -99,12 +104,21 @@ def _other_version(kind: Kind, path: str, connection: Connection, found: int) ->
 
 
 def _create(connection: Connection, kind: Kind) -> None:
-    schema = resources.files(kind.package).joinpath("schema.sql").read_text("utf-8")
     connection.execute("PRAGMA journal_mode = WAL")
     with transaction(connection):
-        connection.execute(schema)
+        connection.execute(_schema(kind))
         connection.execute(f"PRAGMA application_id = {kind.application_id}")
         connection.execute(f"PRAGMA user_version = {kind.version}")
+
+
+def has_tables(connection: Connection, kind: Kind) -> bool:
+    """Whether every table of the schema is there."""
+    rows = connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")
+    return set(_TABLE.findall(_schema(kind))) <= {row[0] for row in rows}
+
+
+def _schema(kind: Kind) -> str:
+    return resources.files(kind.package).joinpath("schema.sql").read_text("utf-8")
 
 
 def _pragmas(connection: Connection, kind: Kind, *, cache_kib: int) -> None:
@@ -141,6 +155,11 @@ def checkpoint(connection: Connection) -> None:
     connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
+def shrink(connection: Connection) -> None:
+    """Let go of the pages that a connection keeps in memory."""
+    connection.execute("PRAGMA shrink_memory")
+
+
 def load_vectors(connection: Connection) -> str | None:
     """Load sqlite-vec into a connection; why not, or None when it worked.
 
@@ -157,6 +176,21 @@ def load_vectors(connection: Connection) -> str | None:
     except apsw.Error as error:
         return f"sqlite-vec cannot be loaded: {error}"
     return None
+
+
+def missing_parts() -> list[str]:
+    """Which parts of SQLite that the index needs are missing here, in words; [] when all work."""
+    connection = apsw.Connection(":memory:")
+    try:
+        vectors = load_vectors(connection)
+        missing = [vectors] if vectors else []
+        try:
+            connection.execute("CREATE VIRTUAL TABLE t USING fts5 (x, content = '', contentless_delete = 1)")
+        except apsw.Error as error:
+            missing.append(f"full text search (FTS5) does not work: {error}")
+    finally:
+        connection.close()
+    return missing
 
 
 def set_aside(path: str, why: str) -> str:

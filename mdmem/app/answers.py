@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from mdmem import document, files
-from mdmem.app.app import App
-from mdmem.db import Connection
-from mdmem.errors import AmbiguousError, MdmemError, NotFoundError, Problem, UsageError
+from mdmem.app.app import App, Roster
+from mdmem.db import DAMAGE, Connection, is_disk_trouble
+from mdmem.errors import AmbiguousError, MdmemError, NotFoundError, Problem, SilentError, UsageError
 from mdmem.index import read
 from mdmem.index.read import Entry
 from mdmem.memory import TYPE_ALIASES, TYPES
@@ -40,6 +40,11 @@ class Backend(Protocol):
     def has_embedder(self) -> bool: ...
     def sync(self, folders: dict[str, list[str] | None] | None) -> dict[str, int]:
         """Make the index equal to folders (absolute path -> hints; None: all of it), or to all folders."""
+
+    def catch_up(self, folders: dict[str, list[str] | None]) -> bool:
+        """The same for a few paths, if it can be had at once; False when the index is being written by another, or
+        the writer is busy for longer than a search may wait.
+        """
 
     def reindex(self, *, vectors: bool) -> dict[str, int]: ...
     def seen(self, entry: Entry) -> None: ...
@@ -68,6 +73,16 @@ class Answers:
 
     def answer(self, request: Request) -> dict[str, Any]:
         """The answer to one request. Errors become answers; a fault of ours is logged and said to be one."""
+        for _ in range(2):
+            try:
+                return self._answer(request)
+            except DAMAGE:
+                # Whoever lent the reader has set about making the index anew, and may be done already.
+                log.warning("index is damaged", extra={"op": str(request.get("op"))})
+        mending = SilentError("the index is damaged, and is being made anew", hint="ask again in a moment")
+        return {"ok": False, "error": error_json(mending)}
+
+    def _answer(self, request: Request) -> dict[str, Any]:
         op = self._ops.get(str(request.get("op")))
         try:
             if op is None:
@@ -75,7 +90,12 @@ class Answers:
             return {"ok": True, **op(request)}
         except MdmemError as error:
             return {"ok": False, "error": error_json(error)}
+        except DAMAGE:
+            raise
         except Exception as error:
+            trouble = is_disk_trouble(error)
+            if trouble is not None:
+                return {"ok": False, "error": error_json(trouble)}
             log.exception("request failed", extra={"op": str(request.get("op"))})
             what = f"a fault of ours ({type(error).__name__}); the log has the details"
             return {"ok": False, "error": {"what": what, "where": None, "hint": None, "exit_code": 70}}
@@ -86,18 +106,23 @@ class Answers:
         """Hits for `query`, best first."""
         text = _text(request, "query") or ""
         mode = _choice(request, "mode", MODES) or "hybrid"
-        scopes = self._scopes(request)
+        roster = self.app.roster()
+        scopes = self._scopes(request, roster)
+        looked = _Freshness(self.backend)
         with self.backend.reader() as db:
             ids = _folder_ids(db, scopes)
             recall = Recall(
                 db,
                 embed=self.backend.embed if self.backend.has_embedder() else None,
                 decay=self.app.settings.recall.time_decay_lambda,
-                freshen=self._freshen,
+                freshen=looked.freshen,
             )
             answer = recall.find(self._query(request, text, mode, ids), _now())
-        degraded = [*answer.degraded, *self._missing(request)]
-        return {"hits": [hit_json(hit, answer.mode, degraded) for hit in answer.hits], "degraded": degraded}
+        hits = [hit for hit in answer.hits if looked.vouches_for(hit.entry)]
+        degraded = [*answer.degraded, *self._missing(request, roster)]
+        if len(hits) < len(answer.hits):
+            degraded.append(f"{len(answer.hits) - len(hits)} left out: their files changed and are not indexed yet")
+        return {"hits": [hit_json(hit, answer.mode, degraded) for hit in hits], "degraded": degraded}
 
     def _query(self, request: Request, text: str, mode: str, ids: tuple[int, ...]) -> Query:
         return Query(
@@ -111,29 +136,18 @@ class Answers:
             as_of=_as_of(request),
         )
 
-    def _missing(self, request: Request) -> list[str]:
+    def _missing(self, request: Request, roster: Roster) -> list[str]:
         """What the caller might expect to be asked, and was not."""
-        folder = self.app.untrusted_at(_text(request, "cwd"))
+        folder = self.app.untrusted_at(_text(request, "cwd"), roster)
         return [f"{folder} is not trusted, and was not searched: mdmem trust {Path(folder).parent}"] if folder else []
-
-    def _freshen(self, entries: Sequence[Entry]) -> bool:
-        """Look at the files behind these rows; sync those that moved. True when any did."""
-        moved: dict[str, list[str] | None] = {}
-        for entry in entries:
-            if not is_fresh(entry):
-                hints = moved.setdefault(entry.folder, [])
-                assert hints is not None  # noqa: S101  # only lists are put in here
-                hints.append(raw_rel(entry))
-        if moved:
-            self.backend.sync(moved)
-        return bool(moved)
 
     def list_memories(self, request: Request) -> dict[str, Any]:
         """All memories of the caller's scopes, filtered, by scope and path."""
         types = frozenset(_type(name) for name in _list(request, "type"))
         status, domain = _text(request, "status"), _text(request, "domain")
+        roster = self.app.roster()
         with self.backend.reader() as db:
-            entries = read.list_entries(db, _folder_ids(db, self._scopes(request)))
+            entries = read.list_entries(db, _folder_ids(db, self._scopes(request, roster)))
         now = _now()
         found = [
             memory_json(entry) | {"invalid": why_invalid(entry, now)}
@@ -144,13 +158,14 @@ class Answers:
             and (not domain or (entry.domain or "").casefold() == domain.casefold())
             and (request.get("include_invalid") or status or why_invalid(entry, now) is None)
         ]
-        return {"memories": found, "degraded": self._missing(request)}
+        return {"memories": found, "degraded": self._missing(request, roster)}
 
     def find(self, request: Request) -> dict[str, Any]:
         """The one memory that `key` means: its listing, scope folder and relative path. Errors as in `resolve`."""
         with self.backend.reader() as db:
             entry = self._resolve(db, request)
-        return {"memory": memory_json(entry), "folder": entry.folder, "rel": raw_rel(entry)}
+        memory = memory_json(entry) | {"invalid": why_invalid(entry, _now())}
+        return {"memory": memory, "folder": entry.folder, "rel": raw_rel(entry)}
 
     def show(self, request: Request) -> dict[str, Any]:
         """One memory with its text, read from its file; counts as a use."""
@@ -177,7 +192,7 @@ class Answers:
         ids = _folder_ids(db, self._scopes(request))
         if not text.strip():
             raise UsageError("which memory?", hint="give its key, its path, or enough of either")
-        words = files.printable(text)
+        words = _encodable(text)
         found = read.by_keys(db, ids, [words, words.removesuffix(".md")])
         found = found or self._by_path(db, ids, text, _text(request, "cwd"))
         found = found or read.like_key(db, ids, words)
@@ -194,13 +209,15 @@ class Answers:
         return narrowed[0]
 
     def _by_path(self, db: Connection, ids: tuple[int, ...], text: str, cwd: str | None) -> list[Entry]:
-        path = files.printable(str(Path(cwd or "/", text)))
+        joined = str(Path(cwd or "/", text))
+        # As the shell gives it, or as mdmem itself has printed it.
+        paths = dict.fromkeys((files.printable(joined), _encodable(joined)))
         found = []
         for folder in read.folders(db):
+            inside = [path.removeprefix(f"{folder.path}/") for path in paths if path.startswith(f"{folder.path}/")]
             if folder.id in ids:
-                rel = path.removeprefix(f"{folder.path}/") if path.startswith(f"{folder.path}/") else text
-                entry = read.by_path(db, folder.id, rel)
-                found += [entry] if entry else []
+                entries = [read.by_path(db, folder.id, rel) for rel in inside or [_encodable(text)]]
+                found += [entry for entry in entries if entry]
         return found
 
     def explain(self, request: Request) -> dict[str, Any]:
@@ -235,14 +252,41 @@ class Answers:
         self.backend.reload()
         return {}
 
-    def _scopes(self, request: Request) -> list[Scope]:
+    def _scopes(self, request: Request, roster: Roster | None = None) -> list[Scope]:
         """The caller's scopes, narrowed to the kinds it asks for."""
-        scopes = self.app.caller(_text(request, "cwd"), _text(request, "agent"))
+        scopes = self.app.caller(_text(request, "cwd"), _text(request, "agent"), roster)
         kinds = _list(request, "scope")
         for kind in kinds:
             if kind not in KINDS:
                 raise _unknown("scope", kind, KINDS)
         return [s for s in scopes if not kinds or s.kind in kinds]
+
+
+class _Freshness:
+    """Whether rows about to be given out are still what their files say."""
+
+    def __init__(self, backend: Backend) -> None:
+        self.backend = backend
+        self._behind = False
+
+    def freshen(self, entries: Sequence[Entry]) -> bool:
+        """Look at the files behind these rows, and have those that moved synced. True when the question should be
+        asked again.
+        """
+        moved: dict[str, list[str] | None] = {}
+        for entry in entries:
+            if not is_fresh(entry):
+                moved[entry.folder] = [*(moved.get(entry.folder) or []), raw_rel(entry)]
+        if not moved:
+            return False
+        self._behind = not self.backend.catch_up(moved)
+        return not self._behind
+
+    def vouches_for(self, entry: Entry) -> bool:
+        """A row may be given out when its file was looked at, even if what stands there now (an editor may be half
+        way) is not taken for its new state yet.
+        """
+        return not self._behind or is_fresh(entry)
 
 
 def is_fresh(entry: Entry) -> bool:
@@ -283,11 +327,11 @@ def _now() -> datetime.datetime:
 
 def _text(request: Request, name: str) -> str | None:
     value = request.get(name)
-    if isinstance(value, str):
-        # A path may hold bytes that are no text; anything else is for SQLite, which takes text alone.
-        return value if name in ("cwd", "key") else value.encode("utf-8", "replace").decode()
     if value is None:
         return None
+    if isinstance(value, str):
+        # A path may hold bytes that are no text; anything else is for SQLite, which takes text alone.
+        return value if name in ("cwd", "key") else _encodable(value)
     raise UsageError(f"{name} is {value!r}, not text")
 
 
@@ -296,7 +340,16 @@ def _list(request: Request, name: str) -> list[str]:
     values = [value] if isinstance(value, str) else value
     if not isinstance(values, list) or not all(isinstance(v, str) for v in values):
         raise UsageError(f"{name} is {value!r}, not a list of names")
-    return values
+    return [_encodable(value) for value in values]
+
+
+def _encodable(text: str) -> str:
+    """Text that SQLite can take: undecodable bytes of a command line are half surrogate pairs here."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return files.printable(text)
+    return text
 
 
 def _choice(request: Request, name: str, choices: Sequence[str]) -> str | None:

@@ -85,8 +85,8 @@ class App:
         if not project.trusted:
             return "not trusted here"
         folder = f"{project.root}/{PROJECT_FOLDER}"
-        if os.path.islink(folder):
-            return "the folder is a link"
+        if os.path.lexists(folder) and not files.real_folder(Path(folder), Path(project.root)):
+            return "the scope folder is a link or no folder"
         if not project.repository and not project.inode:
             return None
         inode = _git_inode(project.root)
@@ -97,9 +97,9 @@ class App:
             return None
         return "another repository lies here than the one that was trusted"
 
-    def caller(self, cwd: str | None, agent: str | None = None) -> list[Scope]:
+    def caller(self, cwd: str | None, agent: str | None = None, roster: Roster | None = None) -> list[Scope]:
         """The scopes a caller may see: user, the trusted project around its working directory, its own agent scope."""
-        roster = self.roster()
+        roster = roster or self.roster()
         scopes = [s for s in roster.scopes if s.kind == "user"]
         project = self.project_of(cwd, roster)
         if project is not None:
@@ -116,12 +116,14 @@ class App:
         scopes = (roster or self.roster()).scopes
         return next((s for s in scopes if s.kind == "project" and s.folder == folder), None)
 
-    def untrusted_at(self, cwd: str | None) -> str | None:
+    def untrusted_at(self, cwd: str | None, roster: Roster | None = None) -> str | None:
         """The scope folder around a working directory that is there but not trusted; None when all is well."""
         root = project_root(cwd) if cwd else None
         folder = f"{root}/{PROJECT_FOLDER}"
-        if root is None or not os.path.isdir(folder) or self.project_of(cwd) is not None:
+        if root is None or not os.path.isdir(folder) or self.project_of(cwd, roster) is not None:
             return None
+        if os.path.realpath(folder) == os.path.realpath(self.paths.data):
+            return None  # MDMEM_HOME=~/.mdmem: ours, and no project's
         return folder
 
     def target(self, kind: str | None, cwd: str | None, agent: str | None) -> Scope:
@@ -189,11 +191,17 @@ class App:
         )
 
     def check_layout(self, roster: Roster) -> None:
-        """Nothing of our own may lie in a scope folder: it would be committed, and wake the watch for ever."""
-        for own in (self.paths.state, self.paths.runtime):
+        """Nothing of our own may lie in a scope folder: it would be committed, and wake the watch for ever.
+
+        Nor the inbox and the agents' folders: what waits for review would be recalled, and what is one agent's alone
+        would be everyone's.
+        """
+        inbox = _folder(self.settings.scopes.inbox, self.paths.inbox)
+        ours = (self.paths.state, self.paths.runtime, self.paths.scopes_file, inbox, self.agents_folder)
+        for own in ours:
             real = os.path.realpath(own)
             for scope in roster.scopes:
-                if real == scope.folder or real.startswith(f"{scope.folder}/"):
+                if f"{real}/".startswith(f"{scope.folder}/"):
                     raise ConfigError(
                         f"{own} lies inside the scope folder {scope.folder}",
                         where=self.paths.config_file,
@@ -238,7 +246,7 @@ def _checkouts(project: Project) -> list[Scope]:
     if repository is not None:
         for top in git.worktrees(repository.common_dir):
             folder = f"{os.path.realpath(top)}/{PROJECT_FOLDER}"
-            if os.path.isdir(folder) and not os.path.islink(folder):
+            if files.real_folder(Path(folder), top):
                 scopes.append(Scope("project", project.ref, folder))
     return scopes
 

@@ -17,7 +17,7 @@ from mdmem import files
 from mdmem.app.app import App
 from mdmem.app.state import status_of
 from mdmem.app.store import Counts, Store
-from mdmem.db import INDEX, Connection, WriterLock, load_vectors, open_reader
+from mdmem.db import DAMAGE, INDEX, Connection, WriterLock, load_vectors, open_reader
 from mdmem.errors import LockError, SilentError
 from mdmem.index.read import Entry
 from mdmem.models import Embedder
@@ -64,6 +64,10 @@ class Local:
         try:
             load_vectors(db)
             yield db
+        except DAMAGE:
+            if self.store is not None:
+                self._mend(self.store)
+            raise
         finally:
             db.close()
 
@@ -83,7 +87,15 @@ class Local:
 
     def sync(self, folders: dict[str, list[str] | None] | None) -> dict[str, int]:
         store = self._writing()
-        return sync_all(store, folders)._asdict()
+        try:
+            return sync_all(store, folders)._asdict()
+        except DAMAGE:
+            return self._mend(store)
+
+    def catch_up(self, folders: dict[str, list[str] | None]) -> bool:
+        if self.store is not None:
+            sync_all(self.store, folders)
+        return self.store is not None
 
     def reindex(self, *, vectors: bool) -> dict[str, int]:
         store = self._writing()
@@ -109,6 +121,10 @@ class Local:
     def reload(self) -> None:
         """Nothing is held that could be stale."""
 
+    def _mend(self, store: Store) -> dict[str, int]:
+        store.rebuild("it was damaged")
+        return sync_all(store, None)._asdict()
+
     def _writing(self) -> Store:
         if self.store is None:
             raise LockError(
@@ -125,6 +141,7 @@ def sync_all(
     """Sync folders (all scopes when None) with the second look and git's dates, then write their manifests."""
     started = time.monotonic_ns()
     roster = store.app.roster()
+    store.app.check_layout(roster)
     counts = Counts()
     touched: list[Scope] = []
     if folders is None:

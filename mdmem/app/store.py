@@ -18,20 +18,24 @@ from mdmem.app.app import App
 from mdmem.db import (
     DAMAGE,
     INDEX,
+    Connection,
     DatabaseError,
     checkpoint,
     file_identity,
+    has_tables,
     open_writer,
     quick_check,
     set_aside,
+    shrink,
     transaction,
 )
 from mdmem.errors import Problem
 from mdmem.files import printable
 from mdmem.index import read
+from mdmem.index.read import Folder
 from mdmem.index.vectors import expire_cache, put_cache, read_cache
 from mdmem.ledger import Ledger
-from mdmem.models import same_weights
+from mdmem.models import give_back_memory, same_weights
 from mdmem.outputs import manifest
 from mdmem.reindex.dates import Dates, apply_dates, busy_reason
 from mdmem.reindex.sync import Outcome, Syncer
@@ -72,14 +76,12 @@ class Store:
         self._open()
 
     def _open(self) -> None:
-        path = self.app.paths.index_db
+        self.db = open_writer(INDEX, self.app.paths.index_db)
         aliases = self.app.settings.recall.aliases
-        self.db = open_writer(INDEX, path)
         stamp = hashlib.sha256(json.dumps(aliases, sort_keys=True).encode()).hexdigest()
-        if read.meta(self.db, "aliases") not in (None, stamp):
-            self.db.close()
-            set_aside(path, "other-aliases")
-            self.db = open_writer(INDEX, path)
+        unfit = _why_unfit(self.db, stamp)
+        if unfit:
+            self._start_anew(unfit)
         self.syncer = Syncer(self.db, self.ledger, aliases=aliases)
         self.syncer.writer.set_meta("aliases", stamp)
         self.syncer.vectors.heal()
@@ -110,7 +112,8 @@ class Store:
             self._ledger_identity = file_identity(path)
 
     def is_sound(self) -> bool:
-        return not self.is_replaced() and quick_check(self.db)
+        """Whether the index is the file that was opened, undamaged, and agrees with itself. Reads all of it."""
+        return not self.is_replaced() and quick_check(self.db) and has_tables(self.db, INDEX) and read.is_whole(self.db)
 
     def use_model(self, model: str, canary: bytes) -> None:
         """Vectors are made by this model from now on. `canary`: its vector of a fixed text: under the same name,
@@ -126,17 +129,23 @@ class Store:
     def rebuild(self, why: str) -> None:
         """Start the index anew, keeping the embedding cache where it can still be read."""
         log.warning("index set aside", extra={"reason": why})
+        self._start_anew("old")
+        self.db.close()
+        self._open()
+        self.notice = f"the index was made anew: {why}"
+
+    def _start_anew(self, aside: str) -> None:
+        """An empty index in the place of the open one, which is set aside under a word."""
         cache = self._rescue_cache()
         self.db.close()
         self.app.prepare_folders()
         self._reopen_ledger()
         # Whatever lies there now goes too, if only the journal of a removed index: it would be taken for the new one's.
-        set_aside(self.app.paths.index_db, "old")
-        self._open()
+        set_aside(self.app.paths.index_db, aside)
+        self.db = open_writer(INDEX, self.app.paths.index_db)
         if cache:
             with transaction(self.db):
                 put_cache(self.db, cache)
-        self.notice = f"the index was made anew: {why}"
 
     def _rescue_cache(self) -> list[tuple[object, ...]]:
         try:
@@ -157,7 +166,9 @@ class Store:
         """One folder; see `reindex.sync`. Damage met on the way leads to a rebuild, and another try."""
         try:
             outcome = self.syncer.sync(scope, hints, second_look=second_look, should_stop=should_stop)
-        except DAMAGE:
+        except DatabaseError as error:
+            if not isinstance(error, DAMAGE) and self.is_sound():
+                raise
             self.rebuild("it was damaged")
             outcome = self.syncer.sync(scope, None, second_look=second_look, should_stop=should_stop)
         if outcome.state == "ok":
@@ -165,6 +176,12 @@ class Store:
         else:
             self.away.add(scope.folder)
         return outcome
+
+    def slim(self) -> None:
+        """After much work: give back the memory that it took."""
+        self.syncer.writer.forget_caches()
+        shrink(self.db)
+        give_back_memory()
 
     def settle(self, scope: Scope, outcome: Outcome, should_stop: Callable[[], bool]) -> Outcome:
         """The second look, for callers that wait for it: what is unclear is looked at until it is clear."""
@@ -183,11 +200,16 @@ class Store:
     def drop_strangers(self, scopes: Iterable[Scope]) -> int:
         """Take folders out that are no scope any more (untrusted, unmounted by the config); how many memories."""
         keep = {printable(scope.folder) for scope in scopes}
-        gone = [f.id for f in read.folders(self.db) if f.path not in keep]
+        gone = [f.id for f in read.folders(self.db) if f.path not in keep and not self._may_return(f)]
         if not gone:
             return 0
         with transaction(self.db):
             return sum(self.syncer.writer.drop_folder(folder_id) for folder_id in gone)
+
+    def _may_return(self, folder: Folder) -> bool:
+        """Agents are known by their folders: where the folder of these folders is away, nothing says that they left."""
+        agents = self.app.agents_folder
+        return folder.path.startswith(f"{printable(agents)}/") and not os.path.isdir(agents)
 
     def update_manifest(self, scope: Scope) -> str | None:
         """Write a folder's MEMORY.md if its bytes would change. Returns why it has to wait, or None."""
@@ -236,6 +258,16 @@ class Store:
     def checkpoint(self) -> None:
         """Move the journal into the database, and let go of its file's length."""
         checkpoint(self.db)
+
+
+def _why_unfit(db: Connection, aliases: str) -> str | None:
+    """Why an index that opens can't be used as it is: the word that it is set aside under."""
+    try:
+        if read.meta(db, "aliases") not in (None, aliases):
+            return "other-aliases"
+        return None if read.is_whole(db) else "damaged"
+    except DAMAGE:
+        return "damaged"
 
 
 def _rel(path: str, raw: bytes | None) -> str:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 import click
 
 from mdmem.cli import options, say
-from mdmem.cli.ask import ask
+from mdmem.cli.progress import ask_patiently
 
 
 @click.command()
@@ -22,7 +21,7 @@ def sync_command(as_json: bool) -> None:
     Example:
       cp notes/*.md ~/.local/share/mdmem/user/ && mdmem sync
     """
-    _print(ask({"op": "sync"}), as_json)
+    _print(ask_patiently({"op": "sync"}), as_json)
 
 
 @click.command()
@@ -36,9 +35,7 @@ def reindex_command(vectors: bool, as_json: bool) -> None:
       mdmem reindex
       mdmem reindex --vectors
     """
-    if sys.stderr.isatty():
-        say.note("reading every memory …")
-    _print(ask({"op": "reindex", "vectors": vectors}), as_json)
+    _print(ask_patiently({"op": "reindex", "vectors": vectors}), as_json)
 
 
 def _print(answer: dict[str, Any], as_json: bool) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -32,6 +33,9 @@ def caller(function: F) -> F:
 
 def who(cwd: str | None, agent: str | None) -> dict[str, Any]:
     """The caller as a request names it."""
-    import os
+    return {"cwd": absolute(cwd) if cwd else working_folder(), "agent": agent}
 
-    return {"cwd": os.path.abspath(cwd) if cwd else working_folder(), "agent": agent}
+
+def absolute(path: str) -> str:
+    """A path as it is meant in the folder where the command was called; links stay."""
+    return os.path.abspath(path)  # pathlib resolves links, and costs 10 ms here

@@ -36,7 +36,7 @@ class Root(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args and not args[0].startswith("-") and args[0] not in COMMANDS:
+        if args and not args[0].startswith("-") and args[0] not in COMMANDS and not ctx.resilient_parsing:
             import difflib
 
             near = difflib.get_close_matches(args[0], COMMANDS, n=1)
@@ -129,7 +129,10 @@ def tell(error: MdmemError) -> int:
 
 def _usage(error: click.ClickException) -> int:
     context = getattr(error, "ctx", None)
-    say.err(f"{_word('error:')} {clean(error.format_message())}")
+    if isinstance(error, click.exceptions.NoArgsIsHelpError):
+        say.err(error.format_message())
+        return 2
+    say.err(f"{_word('error:')} {clean(' '.join(error.format_message().split()))}")
     say.err(f"try:   {context.command_path if context else 'mdmem'} --help")
     return 2
 
@@ -137,15 +140,16 @@ def _usage(error: click.ClickException) -> int:
 def _fault(error: Exception) -> int:
     """A fault of ours: the traceback goes to the log, one line to the person."""
     import logging
-    import os
+    from pathlib import Path
 
     from mdmem.config import find_paths
     from mdmem.daemon import logs
+    from mdmem.files import private_folder
 
     where = ""
     try:
         path = find_paths().log
-        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+        private_folder(Path(path).parent)
         logs.to_file(path)
         logging.getLogger(__name__).error("command failed", exc_info=error)
         where = f"; the details are in {path}"

@@ -63,6 +63,10 @@ def _wait_until_up(paths: Paths, child: subprocess.Popen[bytes], said: IO[bytes]
     while time.monotonic() < deadline:
         answer = client.ask(paths.socket, {"op": "ping"})
         if answer is not None:
+            if answer["pid"] != child.pid:
+                # Another call was quicker. Ours still waits for the lock, and would take over when that one stops.
+                child.terminate()
+                child.wait()
             return answer
         with contextlib.suppress(subprocess.TimeoutExpired):
             _raise_its_error(child.wait(timeout=0.05), said, paths)

@@ -13,7 +13,11 @@ def main() -> int:
 
     app = App()
     try:
-        logs.to_file(app.paths.log) if "--log-file" in sys.argv else logs.to_stderr()
+        if "--log-file" in sys.argv:
+            app.prepare_folders()
+            logs.to_file(app.paths.log)
+        else:
+            logs.to_stderr()
         return run(app)
     except MdmemError as error:
         sys.stderr.write(f"error: {error}\n" + (f"try:   {error.hint}\n" if error.hint else ""))

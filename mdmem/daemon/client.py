@@ -34,7 +34,7 @@ def ask(path: str, request: dict[str, Any], *, timeout_s: float = 30.0) -> dict[
     with connection:
         try:
             _connect(connection, path, timeout_s)
-        except (FileNotFoundError, ConnectionRefusedError):
+        except (FileNotFoundError, NotADirectoryError, ConnectionRefusedError):
             return None
         except OSError as error:
             raise SilentError(f"the daemon cannot be reached: {error.strerror}", where=path) from error

@@ -20,6 +20,7 @@ from mdmem.index import read
 from mdmem.index.read import Entry
 from mdmem.ledger import find_use
 
+CATCH_UP_S = 1.0  # how long a search waits for the writer to look at a file that moved
 SEEN_S = 0.1
 READERS = 4  # kept open; more are made when more ask at once
 
@@ -97,6 +98,13 @@ class Live:
         if folders is None:
             return self.worker.call(lambda store: self.sync_all_here())
         return self.worker.call(lambda store: self.worker.sync_now(folders)._asdict())
+
+    def catch_up(self, folders: dict[str, list[str] | None]) -> bool:
+        try:
+            self.worker.call(lambda store: self.worker.catch_up(folders), timeout_s=CATCH_UP_S)
+        except TimeoutError:
+            return False
+        return True
 
     def sync_all_here(self) -> dict[str, int]:
         """On the worker's thread: read again which folders there are, watch them, and look at all of them."""

@@ -83,7 +83,7 @@ class Daemon:
         if op == "stop":
             self.done.set()
             return {"ok": True, "pid": os.getpid()}
-        return self.answers.answer(request)
+        return self.answers.answer(request) | {"version": __version__}
 
     def wait(self) -> int:
         """Until a signal, a `stop` request, or the end of the worker. Returns an exit code."""

@@ -23,6 +23,7 @@ from mdmem.scope import Scope
 log = logging.getLogger(__name__)
 T = TypeVar("T")
 
+MANY_FILES = 300  # a sync of more leaves memory behind that is worth giving back
 TICK_NS = 1_000_000_000
 TURN_NS = 50_000_000
 MANIFEST_WAIT_NS = 500_000_000  # while git is at work
@@ -256,6 +257,11 @@ class Worker(threading.Thread):
         else:
             self._polled.setdefault(folder, (time.monotonic_ns(), int(every_s * 1e9)))
 
+    def catch_up(self, folders: dict[str, list[str] | None]) -> None:
+        """On the worker's thread: look at a few paths now. What reads unclear is looked at again in its time."""
+        for folder, rels in folders.items():
+            self._sync(folder, None if rels is None else frozenset(rels))
+
     def sync_now(self, folders: dict[str, list[str] | None] | None) -> Counts:
         """On the worker's thread: everything that was on disk when asked, second looks and dates included."""
         if folders is None:
@@ -303,6 +309,8 @@ class Worker(threading.Thread):
             _, every_ns = self._polled[folder]
             # A big folder is polled more rarely: never more than a fiftieth of a core.
             self._polled[folder] = (now_ns + max(every_ns, 50 * (now_ns - started_ns)), every_ns)
+        if outcome.added + outcome.changed > MANY_FILES:
+            self.store.slim()
         if outcome.moved:
             self.new_pieces.set()
             log.info(

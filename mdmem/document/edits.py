@@ -129,13 +129,23 @@ def _changed(sheet: _Sheet, span: Span, key: str, value: _Field) -> str:
     colon = _colon(text, span, key)
     if isinstance(value, list) and value and dash:
         kept = text.rstrip() if text[colon:].lstrip().startswith("#") else text[:colon]
-        items = [f"{dash[1]}- {scalar(item)}{ending}" for item in value]
+        written = _items_as_written(sheet, span, key)
+        items = [written.get(item) or f"{dash[1]}- {scalar(item)}{ending}" for item in value]
         return kept + ending + "".join(items)
     if span.start[0] == span.key_line == span.end[0]:
         rest = _COMMENT.fullmatch(text[span.end[1] :])
     else:
         rest = _COMMENT.fullmatch(text[colon:])
     return f"{text[:colon]} {_render(key, value)}{rest[0] if rest else ''}{ending}"
+
+
+def _items_as_written(sheet: _Sheet, span: Span, key: str) -> dict[str, str]:
+    """The line of each item of a block list, where each has one: an item that stays keeps its comment."""
+    old = sheet.doc.fields[key]
+    lines = sheet.lines[span.start[0] : span.last_line + 1]
+    if not isinstance(old, list) or len(old) != len(lines):
+        return {}
+    return {item: line for item, line in zip(old, lines, strict=True) if isinstance(item, str)}
 
 
 def _colon(text: str, span: Span, key: str) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import unicodedata
 
 # Names that are not memories, whatever their case (the manifest, and what other tools keep for themselves).
@@ -48,4 +47,6 @@ def _cut(stem: str, max_bytes: int) -> str:
 
 
 def _hash(title: str) -> str:
+    import hashlib  # 10 ms, for the few titles that need it
+
     return hashlib.blake2b(title.encode("utf-8", "surrogatepass"), digest_size=_HASH_LENGTH // 2).hexdigest()

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import re
-import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
-from urllib.parse import unquote
 
 from mdmem import files
 from mdmem.document import parse
 from mdmem.document.split import iter_prose, lines_of, split
-from mdmem.edit.add import Draft, draft_of, file_for
+from mdmem.edit.add import draft_of, file_for
 from mdmem.edit.place import Written, create_free, prepare, written
-from mdmem.errors import MachineError, MdmemError, NotFoundError, Problem, RefusedError
+from mdmem.errors import MachineError, MdmemError, NotFoundError, Problem, RefusedError, UsageError
 from mdmem.files import write
 from mdmem.scope import Scope
 
@@ -86,6 +84,8 @@ def _read(root: Path) -> bytes | None:
 
 def _items(root: Path, text: str, lines: list[str]) -> Iterator[_Item]:
     """The list items that are to become memories, each with the indented lines that belong to it."""
+    import textwrap  # only adoption pays for it
+
     prose = _prose_lines(text)
     row = 0
     while row < len(lines):
@@ -94,10 +94,10 @@ def _items(root: Path, text: str, lines: list[str]) -> Iterator[_Item]:
             row += 1
             continue
         end = _end_of(lines, row)
-        whole = "".join(lines[row:end])
-        inner = textwrap.dedent("".join(lines[row + 1 : end]))
-        if not _stays(root, whole, lines, end):
-            yield _Item(row, end, f"{found[1]}\n{inner}".rstrip() + "\n")
+        item = f"{found[1]}\n{textwrap.dedent(''.join(lines[row + 1 : end]))}"
+        following = _bare(lines[end]) if end < len(lines) else ""
+        if not _stays(root, item, following):
+            yield _Item(row, end, item.rstrip() + "\n")
         row = end
 
 
@@ -125,18 +125,14 @@ def _end_of(lines: list[str], row: int) -> int:
     return end
 
 
-def _stays(root: Path, whole: str, lines: list[str], end: int) -> bool:
-    """Whether an item is better left to the person: links to memories, undecodable bytes, half of a paragraph."""
-    following = _bare(lines[end]) if end < len(lines) else ""
+def _stays(root: Path, item: str, following: str) -> bool:
+    """Whether an item is better left to the person: half of a paragraph, undecodable bytes, links to memories."""
     goes_on = following.strip() and not _STARTS_BLOCK.match(following)
-    if goes_on or len(_FENCE.findall(whole)) % 2 or not _is_text(whole):
+    if goes_on or len(_FENCE.findall(item)) % 2 or not _is_text(item):
         return True
-    items = (found[1] for found in map(_ITEM.fullmatch, map(_bare, _unindented(whole))) if found)
-    return any(_links_to_memory(root, item) for item in items)
-
-
-def _unindented(whole: str) -> list[str]:
-    return [line.lstrip() for line in lines_of(whole)]
+    first, *rest = map(_bare, lines_of(item))
+    inner = (found[1] for found in (_ITEM.fullmatch(line.lstrip()) for line in rest) if found)
+    return any(_links_to_memory(root, text) for text in (first, *inner))
 
 
 def _links_to_memory(root: Path, item: str) -> bool:
@@ -146,6 +142,8 @@ def _links_to_memory(root: Path, item: str) -> bool:
         return _is_there(root, wiki[1].strip() + ".md") or _is_there(root, wiki[1].strip())
     if link is None or _ADDRESS.match(link[1]):
         return False
+    from urllib.parse import unquote  # as above
+
     target = unquote(link[1].split("#")[0].split(' "')[0].strip(), errors="surrogateescape")
     return target.lower().endswith(".md") or _is_there(root, target)
 
@@ -172,17 +170,13 @@ def _place(scope: Scope, root: Path, text: str) -> tuple[str, bytes, bool] | Non
     """
     try:
         draft = draft_of(scope, text, {})
-    except MdmemError:
+        rel = file_for(root, draft.title)
+        found = files.read(root, rel)
+        if isinstance(found, files.Read) and found.data == draft.at(rel):
+            return rel, found.data, False
+        return (*create_free(root, rel, draft.at, private=scope.private), True)
+    except (UsageError, RefusedError):
         return None
-    rel = file_for(root, draft.title)
-    found = files.read(root, rel)
-    if isinstance(found, files.Read) and found.data == draft.at(rel):
-        return rel, found.data, False
-    return (*_create(root, rel, draft, private=scope.private), True)
-
-
-def _create(root: Path, rel: str, draft: Draft, *, private: bool) -> tuple[str, bytes]:
-    return create_free(root, rel, draft.at, private=private)
 
 
 def _closed(lines: list[str], text: str, marker: str) -> bytes:

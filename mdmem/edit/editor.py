@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import subprocess
 
 from mdmem import files
 from mdmem.edit.place import Written, read, real, written
@@ -35,6 +34,8 @@ def _words(command: str) -> list[str]:
 
 
 def _run(words: list[str], path: str) -> None:
+    import subprocess  # only this command pays for it
+
     try:
         code = subprocess.run([*words, path], check=False).returncode
     except OSError as error:

@@ -82,9 +82,10 @@ def says(doc: Document, key: str) -> bool:
 
 
 def known_names(fields: Fields) -> dict[str, str | list[str]]:
-    """Fields of a new file under mdmem's own names; those that it doesn't know stay as they are."""
-    named = {canonical(key): value for key, value in fields.items()}
-    return named | {key: value for key, value in fields.items() if key in KNOWN_KEYS}
+    """Fields of a new file under mdmem's own names, without empty ones; those it doesn't know stay as they are."""
+    given = {key: value for key, value in fields.items() if value}
+    named = {canonical(key): value for key, value in given.items()}
+    return named | {key: value for key, value in given.items() if key in KNOWN_KEYS}
 
 
 def _value(value: str | list[str]) -> Value:

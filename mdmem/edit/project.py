@@ -7,7 +7,7 @@ from pathlib import Path
 
 from mdmem import files
 from mdmem.edit.place import linked
-from mdmem.errors import MachineError, NotFoundError, RefusedError
+from mdmem.errors import NotFoundError
 from mdmem.files import write
 from mdmem.scope import PROJECT_FOLDER
 
@@ -22,29 +22,13 @@ def init_project(root: str) -> tuple[str, bool]:
     Modes follow the umask, as in the rest of a repository. What is there stays, a changed `.gitattributes` too. A
     scope folder that is a link is refused: memories would land elsewhere.
     """
+    if not Path(root).is_dir():
+        raise NotFoundError("there is no such folder", where=files.printable(root), hint="make it first")
     folder = Path(root, PROJECT_FOLDER)
     if folder.is_symlink():
         raise linked(folder)
-    created = _make(folder)
+    created = not folder.is_dir()
     if not os.path.lexists(folder / _ATTRIBUTES):
-        write.write_generated(folder, _ATTRIBUTES, _MERGE, expected=None, private=False)
+        rel = f"{PROJECT_FOLDER}/{_ATTRIBUTES}"
+        write.write_generated(Path(root), rel, _MERGE, expected=None, private=False)
     return str(folder), created
-
-
-def _make(folder: Path) -> bool:
-    where = files.printable(str(folder))
-    try:
-        folder.mkdir()
-    except FileExistsError as error:
-        if not files.real_folder(folder, folder.parent):
-            raise RefusedError("something that is no folder has this name", where=where, hint="rename it") from error
-        return False
-    except (FileNotFoundError, NotADirectoryError) as error:
-        raise NotFoundError(
-            "there is no such folder", where=files.printable(str(folder.parent)), hint="make it first"
-        ) from error
-    except OSError as error:
-        raise MachineError(
-            f"could not be made: {error.strerror}", where=where, hint="look at the permissions of the folder it is in"
-        ) from error
-    return True

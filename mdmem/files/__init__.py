@@ -1,6 +1,8 @@
-"""Scope folders in; which files are there, their bytes, and what kind of place it is out. Writing: `files.write`."""
+"""Scope folders in; which files are there, their bytes, and what kind of place it is out. Writing: `files.write`.
 
-from mdmem.files import git
+`from mdmem.files import git` works as for the other names, but is imported only then: a hook does not need it.
+"""
+
 from mdmem.files.ignore import Rules, is_memory_name, load_rules, matters, skip_folder
 from mdmem.files.names import folded, from_printable, printable
 from mdmem.files.place import file_system, folder_identity, private_folder, real_folder
@@ -20,7 +22,6 @@ __all__ = [
     "folded",
     "folder_identity",
     "from_printable",
-    "git",
     "is_memory_name",
     "load_rules",
     "look",

@@ -5,6 +5,7 @@ The lists are data, so that each program's habits can be read and tested one by 
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 import unicodedata
@@ -47,8 +48,6 @@ SYNC_CONFLICT: dict[str, str] = {
 }
 # Resilio and Synology write "Conflict" so; without regard to case a memory about merge.conflict.md would be lost.
 _CASED = ("Synology Drive", "Resilio Sync")
-_CONFLICT = re.compile("|".join(p for who, p in SYNC_CONFLICT.items() if who not in _CASED), re.DOTALL | re.IGNORECASE)
-_CASED_CONFLICT = re.compile("|".join(SYNC_CONFLICT[who] for who in _CASED), re.DOTALL)
 _NUMBERED = re.compile(r"(.+) [2-9](\.md)", re.DOTALL | re.IGNORECASE)
 # A hostile pattern must not cost minutes: each further star multiplies the work by the length of a name.
 _MAX_STARS = 3
@@ -76,7 +75,14 @@ def is_conflict_copy(name: str) -> bool:
     """Whether a sync program made this file because it could not decide between two versions."""
     if name[0] == "." or (name.isascii() and "conflict" not in name.lower()):
         return False
-    return bool(_CONFLICT.fullmatch(name) or _CASED_CONFLICT.fullmatch(name))
+    return any(pattern.fullmatch(name) for pattern in _conflict_patterns())
+
+
+@functools.cache  # compiling takes milliseconds that a hook without such a file should not pay
+def _conflict_patterns() -> tuple[re.Pattern[str], ...]:
+    plain = "|".join(pattern for program, pattern in SYNC_CONFLICT.items() if program not in _CASED)
+    cased = "|".join(SYNC_CONFLICT[program] for program in _CASED)
+    return re.compile(plain, re.DOTALL | re.IGNORECASE), re.compile(cased, re.DOTALL)
 
 
 def original_of(name: str) -> str | None:

@@ -20,7 +20,11 @@ _TRIES = 4
 
 
 class Read(NamedTuple):
-    """The whole of one file; `found` was taken from the open file before reading, and still held after it."""
+    """The whole of one file; `found` was taken from the open file before reading, and still held after it.
+
+    Clocks of file systems tick in milliseconds, and a second write inside one tick leaves the same stamps: look once
+    more at a file whose `mtime_ns` is very fresh.
+    """
 
     data: bytes
     found: Found

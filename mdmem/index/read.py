@@ -10,6 +10,12 @@ from mdmem.db import Connection, as_int, scalar
 from mdmem.index.row import FOLDER_BITS
 from mdmem.index.tokens import fold
 
+# What a row holds of a file that can't be read as a memory now: its last good state; or, where it never had one, its
+# text.
+LAST_GOOD, LAST_TEXT = 1, 2
+
+_MAX_NEAREST = 4_096  # sqlite-vec takes no greater k
+
 
 class Folder(NamedTuple):
     """A scope folder as the index knows it."""
@@ -41,7 +47,7 @@ class Known(NamedTuple):
     inode: int
     looked_ns: int
     sha256: bytes
-    broken: bool
+    broken: int
 
 
 class Entry(NamedTuple):
@@ -75,7 +81,7 @@ class Entry(NamedTuple):
     mtime_ns: int
     ctime_ns: int
     inode: int
-    broken: bool
+    broken: int
     folder_state: str
 
     @property
@@ -85,6 +91,34 @@ class Entry(NamedTuple):
         return found if isinstance(found, dict) else {}
 
 
+class Candidate(NamedTuple):
+    """What decides whether and where a memory stands in a list; the rest is read for those that do."""
+
+    id: int
+    folder_id: int
+    type: str
+    confidence: float
+    domain: str | None
+    status: str | None
+    stability: str | None
+    valid_from: str | None
+    invalid_at: str | None
+    expires: str | None
+    superseded_by: str | None
+    created: str
+    updated: str
+    key: str
+    scope: str
+    scope_ref: str | None
+    path: str
+
+
+_CANDIDATE = (
+    "SELECT e.id, e.folder_id, e.type, e.confidence, e.domain, e.status, e.stability, e.valid_from, e.invalid_at,"
+    " e.expires, coalesce(e.superseded_by, e.replaced_by), coalesce(e.created, e.created_found),"
+    " coalesce(e.updated, e.updated_found), e.key, f.scope, f.scope_ref, e.path"
+    " FROM memory_entry e JOIN scope_folder f ON f.id = e.folder_id AND f.state = 'ok'"
+)
 _FOLDER = (
     "SELECT id, scope, scope_ref, path, device, inode, state, complete, head, last_scan, last_change, last_drift"
     " FROM scope_folder"
@@ -103,6 +137,16 @@ _ENTRY = (
 
 def _marks(values: Sequence[object]) -> str:
     return ", ".join("?" * len(values))
+
+
+def is_whole(db: Connection) -> bool:
+    """Whether every memory has its full text and every full text its memory. Looks at ids, not at what they hold."""
+    counts = (
+        "SELECT (SELECT count(*) FROM memory_entry), (SELECT count(*) FROM memory_fts_docsize),"
+        " (SELECT count(*) FROM memory_entry e JOIN memory_fts_docsize d ON d.id = e.id)"
+    )
+    ((entries_held, texts, both),) = db.execute(counts).fetchall()
+    return entries_held == texts == both
 
 
 def meta(db: Connection, key: str) -> Any:  # noqa: ANN401  # an SQLite value
@@ -133,6 +177,15 @@ def known(db: Connection, folder_id: int, paths: Iterable[str] | None = None) ->
             )
         )
         found.update({row[1]: Known(*row) for row in rows})
+    return found
+
+
+def candidates(db: Connection, ids: Iterable[int]) -> list[Candidate]:
+    wanted = list(ids)
+    found: list[Candidate] = []
+    for at in range(0, len(wanted), 500):
+        part = wanted[at : at + 500]
+        found += map(Candidate._make, db.execute(f"{_CANDIDATE} WHERE e.id IN ({_marks(part)})", part))
     return found
 
 
@@ -190,19 +243,28 @@ def lexical(db: Connection, folder_id: int, expression: str, limit: int) -> list
 def nearest(db: Connection, folder_id: int, vector: bytes, limit: int) -> list[tuple[int, float]]:
     """(entry id, cosine similarity) of the nearest memories in one folder, best first; a memory's best piece counts.
 
-    Raises apsw.SQLError when memory_vec is not there.
+    Fewer than `limit` only where there are no more. Raises apsw.SQLError when memory_vec is not there.
     """
+    pieces = min(limit, _MAX_NEAREST)
+    while True:
+        best, offered = _nearest_pieces(db, folder_id, vector, pieces)
+        if len(best) >= limit or offered < pieces or pieces == _MAX_NEAREST:
+            return list(best.items())[:limit]
+        pieces = min(4 * pieces, _MAX_NEAREST)  # long memories have many
+
+
+def _nearest_pieces(db: Connection, folder_id: int, vector: bytes, limit: int) -> tuple[dict[int, float], int]:
     rows = db.execute(
         "SELECT p.entry_id, v.distance FROM (SELECT piece_id, distance FROM memory_vec"
         " WHERE embedding MATCH vec_int8(?) AND k = ? AND folder_id = ?) v JOIN memory_piece p ON p.id = v.piece_id"
-        " WHERE p.state = 1 ORDER BY v.distance",
+        " WHERE p.state = 1 ORDER BY v.distance, p.entry_id",
         (vector, limit, folder_id),
-    )
+    ).fetchall()
     best: dict[int, float] = {}
     for entry_id, distance in rows:
         if distance is not None:
-            best.setdefault(int(entry_id), 1.0 - float(distance))
-    return list(best.items())
+            best.setdefault(as_int(entry_id), 1.0 - float(str(distance)))
+    return best, len(rows)
 
 
 def manifest_counts(db: Connection, folder_id: int) -> dict[str, int]:

@@ -45,6 +45,7 @@ class Row(NamedTuple):
     edges: list[tuple[str, str]]
     names: list[str]
     pieces: list[bytes]
+    broken: bool = False  # its frontmatter can't be read: this is its text
 
 
 def make_row(
@@ -56,6 +57,7 @@ def make_row(
     sha256: bytes,
     found: tuple[str, str],
     aliases: Mapping[str, str],
+    broken: bool = False,
 ) -> Row:
     """`found`: the (created, updated) times that hold where the file does not say."""
     entities = entities_of(memory, aliases)
@@ -80,6 +82,7 @@ def make_row(
         edges=edges_of(memory),
         names=sorted(names_of(memory.key, path, memory.name, memory.aliases)),
         pieces=[digest(text) for text in pieces_of(memory)],
+        broken=broken,
     )
 
 

@@ -58,7 +58,8 @@ CREATE TABLE memory_entry (
   inode         INTEGER NOT NULL,
   looked_ns     INTEGER NOT NULL, -- when it was read, by our clock
   sha256        BLOB NOT NULL,    -- of the whole file
-  broken        INTEGER NOT NULL, -- 1: the file can't be read as a memory now; this is its last good state
+  broken        INTEGER NOT NULL, -- the file can't be read as a memory now: 1 this is its last good state, 2 it
+                                  -- never could, this is its text
   UNIQUE (folder_id, path)
 ) STRICT;
 CREATE INDEX memory_entry_key ON memory_entry (folder_id, key_folded);
@@ -79,7 +80,7 @@ CREATE VIRTUAL TABLE memory_fts USING fts5 (
   tokenize = "porter unicode61 remove_diacritics 2 tokenchars '_'"
 );
 -- Weights of name, description, body, labels.
-INSERT INTO memory_fts (memory_fts, rank) VALUES ('rank', 'bm25(8.0, 3.0, 1.0, 6.0)');
+INSERT INTO memory_fts (memory_fts, rank) VALUES ('rank', 'bm25(3.0, 1.5, 1.0, 3.0)');
 
 -- The pieces of a memory that have, or are to have, a vector. memory_vec (made on first need) has the same ids.
 CREATE TABLE memory_piece (

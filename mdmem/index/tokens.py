@@ -33,7 +33,18 @@ _IDENTIFIER = re.compile(
 _PART = re.compile(r"[A-Z]+(?![a-z])[0-9]*|[A-Z]?[a-z]+[0-9]*|[0-9]+")
 _SIGNED = re.compile(r"\b([cfCF])(\+\+|#)(?!\w)")
 _SIGN_NAME = {"++": "plusplus", "#": "sharp"}
-_EDGES = ".,;:!?()[]{}\"'`*"
+_SPACE = re.compile(r"\s")
+# Where a word is not plain: a sign before a letter, a change of case, `++`, `c#`. Begins with one set of characters, so
+# that the search runs over plain text at full speed.
+_ODD = re.compile(
+    r"[_.:/@\\A-Z+#-](?:(?<=_)|(?<=[.:/@\\-])(?=[A-Za-z0-9_])|(?<=[a-z0-9][A-Z])|(?<=\+\+)|(?<=[cfCF]\#)(?!\w))"
+)
+# What NFKC changes and a query may meet: half and full width letters and digits, ligatures, circled and raised
+# signs, square words, loose accents. (Full-width punctuation separates words as it is.)
+_COMPATIBLE = re.compile(
+    "[\u00aa\u00b2\u00b3\u00b9\u00ba\u0300-\u036f\u1100-\u11ff\u2070-\u209f\u2100-\u214f\u2150-\u218f\u2460-\u24ff"
+    "\u2e80-\u2fdf\u3099-\u309a\u3200-\u33ff\uf900-\ufaff\ufb00-\ufb06\uff10-\uff19\uff21-\uff3a\uff41-\uff5a\uff66-\uffdc]"
+)
 _WORD = re.compile(r"\w+")
 
 _STOP_EN = frozenset(
@@ -55,21 +66,26 @@ _STOP_ZH_CHARS = frozenset("的了吗呢吧啊呀嘛么")
 def index_text(text: str) -> str:
     """A text as FTS5 is to see it when it is written."""
     if not text.isascii():
-        text = _CJK_RUN.sub(_spread, unicodedata.normalize("NFKC", text))
-    # Nearly every word is plain: only the others are worth a regular expression.
-    return " ".join(
-        [
-            w if len(w) == 1 or (w.isalpha() and w[1:].islower()) else _odd_word(w)
-            for w in text.replace("\0", " ").split()
-        ]
-    )
+        if _COMPATIBLE.search(text):
+            text = unicodedata.normalize("NFKC", text)
+        text = _CJK_RUN.sub(_spread, text)
+    pieces: list[str] = []
+    at = 0
+    for odd in _ODD.finditer(text):
+        start = odd.start()
+        if start < at:
+            continue
+        while start > at and not text[start - 1].isspace():
+            start -= 1
+        space = _SPACE.search(text, odd.end())
+        end = space.start() if space else len(text)
+        pieces += (text[at:start], _odd_word(text[start:end]))
+        at = end
+    return "".join((*pieces, text[at:])).replace("\0", " ") if pieces else text.replace("\0", " ")
 
 
 @functools.lru_cache(4096)  # names, tags and paths come again and again in one folder
 def _odd_word(word: str) -> str:
-    bare = word.strip(_EDGES)
-    if bare.isalpha() and bare[1:].islower():
-        return bare
     return _IDENTIFIER.sub(_with_parts, _SIGNED.sub(_spell_sign, word))
 
 

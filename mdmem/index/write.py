@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from mdmem.db import Connection, as_bytes, as_int, scalar
 from mdmem.errors import Problem
 from mdmem.index.edges import fold_target
+from mdmem.index.read import LAST_GOOD, LAST_TEXT
 from mdmem.index.row import FOLDER_BITS, Row, Stat, key_folded
 from mdmem.index.vectors import Vectors
 from mdmem.memory import SOURCES
@@ -134,6 +135,7 @@ class Writer:
         many("INSERT INTO memory_piece (entry_id, n, sha256) VALUES (?, ?, ?)", rows.pieces)
         if rows.pieces:
             self.vectors.fill_from_cache()
+        self._drop_orphans()
 
     def _put_pieces(self, entry_id: int, shas: Sequence[bytes]) -> None:
         """Keep the pieces whose text stayed, so that an edit embeds only what it changed."""
@@ -171,7 +173,7 @@ class Writer:
     def mark_broken(self, entry_id: int, stat: Stat, sha256: bytes, time_found: str) -> None:
         """The file can't be read as a memory now: its last good state stays, marked."""
         self.touch(entry_id, stat, time_found)
-        self.db.execute("UPDATE memory_entry SET broken = 1, sha256 = ? WHERE id = ?", (sha256, entry_id))
+        self.db.execute("UPDATE memory_entry SET broken = ?, sha256 = ? WHERE id = ?", (LAST_GOOD, sha256, entry_id))
 
     def set_dates(self, entry_id: int, created: str, updated: str) -> None:
         self.db.execute(
@@ -192,6 +194,7 @@ class Writer:
         for entry_id in ids:
             self.drop(entry_id)
         self.db.execute("DELETE FROM scope_folder WHERE id = ?", (folder_id,))
+        self.flush()
         self._next_ids.pop(folder_id, None)
         return len(ids)
 
@@ -220,7 +223,6 @@ class Writer:
         `keys`: the folded keys that this sync touched; None looks at all.
         """
         self.flush()
-        self._drop_orphans()
         self._resolve_supersedes(folder_id)
         self._resolve_keys(folder_id, keys)
 
@@ -336,5 +338,5 @@ def _values(entry_id: int, folder_id: int, row: Row) -> tuple[object, ...]:
         entry_id, folder_id, row.path, row.path_raw, m.key, key_folded(m), m.name, m.description, m.type, m.confidence,
         m.source, m.domain, m.topic, m.status, m.stability, m.valid_from, m.invalid_at, m.expires,
         fold_target(m.superseded_by) if m.superseded_by else None, m.created, m.updated, row.created_found,
-        row.updated_found, int(row.ended), row.front, *row.stat, row.sha256, 0,
+        row.updated_found, int(row.ended), row.front, *row.stat, row.sha256, LAST_TEXT if row.broken else 0,
     )  # fmt: skip

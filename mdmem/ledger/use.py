@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from mdmem.db import LEDGER, Connection, open_writer, transaction
+from mdmem.db import LEDGER, Connection, as_int, open_writer, transaction
 
 KEEP_DAYS = 30
 
@@ -23,7 +23,7 @@ def find_use(db: Connection, scope: str, scope_ref: str | None, path: str) -> Us
         " AND removed_at IS NULL",
         (scope, scope_ref or "", path),
     ).fetchone()
-    return Use(int(row[0]), row[1]) if row else Use(0, None)
+    return Use(as_int(row[0]), None if row[1] is None else str(row[1])) if row else Use(0, None)
 
 
 class Ledger:

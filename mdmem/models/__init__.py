@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from mdmem.models.embedder import Embedder, EmbedderSettings, EmbedError
+from mdmem.models.loan import give_back_memory
 from mdmem.models.make import make_embedder, why_none
 from mdmem.models.quantise import cosine, quantise, same_weights
 from mdmem.models.weights import verify_weights
@@ -12,6 +13,7 @@ __all__ = [
     "Embedder",
     "EmbedderSettings",
     "cosine",
+    "give_back_memory",
     "make_embedder",
     "quantise",
     "same_weights",

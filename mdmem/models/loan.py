@@ -55,7 +55,7 @@ class _Held(Generic[T]):
 
 def give_back_memory() -> None:
     """Ask the C library to return freed memory to the system; glibc alone keeps it otherwise, and has the call."""
-    import ctypes  # only an embedder that closes needs it
+    import ctypes  # needed rarely
 
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
     if trim is not None:

@@ -20,9 +20,11 @@ MARKER = "<!-- mdmem: the lines below are generated from the memories in this fo
 MAX_LINES = 200
 MAX_BYTES = 25_000  # what Claude Code loads of it
 MAX_LINE = 150  # characters of a generated line; a path is never cut
+MIN_NAME = 8  # characters of a name, however long its path
 
 _CONFLICT = re.compile(rb"^(<{7}|={7}|>{7}|\|{7})(?: |\r?$)", re.MULTILINE)
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069]+")
+_SPECIAL = re.compile(r"[\\\[\]`]|<(?=[A-Za-z/!?])")
 
 
 class Line(NamedTuple):
@@ -79,18 +81,18 @@ def _fits(text: str) -> bool:
 
 
 def _line(line: Line) -> str:
-    link = f"- [{_escape(line.name) or 'memory'}]({_target(line.path)})"
-    description = _flat(line.description)
+    target = _target(line.path)
+    room = max(MAX_LINE - len(f"- []({target})"), MIN_NAME)
+    link = f"- [{_cut(_escape(line.name), room) or 'memory'}]({target})"
+    description = _flat(line.description).replace("](", "]\\(")
     if not description or len(link) + 4 > MAX_LINE:
-        name_room = MAX_LINE - len(f"- []({_target(line.path)})")
-        if len(link) > MAX_LINE and name_room >= 8:
-            return f"- [{_cut(_escape(line.name), name_room)}]({_target(line.path)})"
         return link
     return f"{link} — {_cut(description, MAX_LINE - len(link) - 3)}"
 
 
 def _escape(name: str) -> str:
-    return _flat(name).replace("\\", "\\\\").replace("[", "\\[").replace("]", "\\]")
+    """A name as plain text in a link: what would end the link, or reach over its end (code, tags), is escaped."""
+    return _SPECIAL.sub(r"\\\g<0>", _flat(name))
 
 
 def _flat(text: str) -> str:

@@ -132,7 +132,7 @@ def _scope_lines(scope: dict[str, Any], paint: Paint) -> Iterable[str]:
     yield f"{paint(clean(label), 'key')}  {clean(scope['path'])}{state}"
     watch = scope["watch"] + (f" ({clean(scope['watch_reason'])})" if scope["watch_reason"] else "")
     full = "whole" if scope["full_text"] else "not whole yet"
-    drift = f"; the last scan found {scope['last_drift']} unannounced changes" if scope["last_drift"] else ""
+    drift = f" · found by the last scan {scope['last_drift']}" if scope["last_drift"] else ""
     yield f"   files {scope['memories']} · full text {full} · vectors {scope['vectors']} · watch {watch}{drift}"
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from mdmem.db import DAMAGE, Connection, DatabaseError
 from mdmem.errors import MdmemError
 from mdmem.index import read
-from mdmem.index.read import Entry
+from mdmem.index.read import Candidate, Entry
 from mdmem.memory import survival
 from mdmem.recall import voices
 from mdmem.recall.fusion import reciprocal_ranks, scaled
@@ -18,6 +18,7 @@ from mdmem.recall.validity import moment, why_invalid
 SEMANTIC_DEPTH = 20  # of each voice in semantic and hybrid mode
 
 MAX_DEPTH = 6_400
+MAX_LOOKED = 2_000  # files of one query
 
 # Are these rows what their files say? What moved is synced, and True returned, before anything is given out.
 Freshen = Callable[[Sequence[Entry]], bool]
@@ -43,11 +44,19 @@ class Recall:
         self.embed = embed
         self.decay = decay
         self.freshen = freshen
+        self._vectors: dict[str, bytes] = {}
 
     def find(self, query: Query, now: datetime.datetime) -> Answer:
         """Hits for a query, best first. Any text gets an answer; `degraded` says what was missing."""
+        query = query._replace(text=query.text.encode("utf-8", "replace").decode())  # SQLite takes no lone surrogates
         answer = self._find(query, now)
-        if self.freshen and self.freshen([hit.entry for hit in answer.hits]):
+        looked: set[int] = set()
+        while self.freshen:
+            # What takes the place of a hit that moved has not been looked at yet.
+            new = [hit.entry for hit in answer.hits if hit.entry.id not in looked]
+            if not new or len(looked) > MAX_LOOKED or not self.freshen(new):
+                break
+            looked.update(entry.id for entry in new)
             answer = self._find(query, now)
         return answer
 
@@ -64,33 +73,40 @@ class Recall:
         degraded: list[str] = []
         lists = self._voices(query, degraded, depth)
         exact = voices.exact_keys(self.db, query.text, query.folder_ids)
+        offered = {i for pairs in lists.values() for i, _ in pairs}
+        found = {c.id: c for c in read.candidates(self.db, offered | set(exact))}
+        lists = {voice: _settle_ties(pairs, found) for voice, pairs in lists.items()}
+        deep = depth
         if query.mode == "keyword":
             relevance = scaled(dict(lists["lexical"]))
         else:
-            deep = SEMANTIC_DEPTH * depth // max(voices.DEPTH, 2 * query.limit)
+            deep = max(SEMANTIC_DEPTH, query.limit) * depth // max(voices.DEPTH, 2 * query.limit)
             relevance = scaled(reciprocal_ranks([[i for i, _ in pairs[:deep]] for pairs in lists.values()]))
         relevance.update(dict.fromkeys(exact, 1.0))
         ranks = {voice: {i: n for n, (i, _) in enumerate(pairs, 1)} for voice, pairs in lists.items()}
-        hits = self._hits(query, now, relevance, set(exact), ranks)
-        return Answer(hits[: query.limit], query.mode, degraded), len(lists["lexical"]) < depth
+        hits = self._hits(query, now, [(found[i], share) for i, share in relevance.items() if i in found], exact, ranks)
+        all_offered = all(len(pairs) <= deep and len(pairs) < depth for pairs in lists.values())
+        return Answer(hits, query.mode, degraded), all_offered
 
     def _voices(self, query: Query, degraded: list[str], depth: int) -> dict[str, list[tuple[int, float]]]:
         lists = {"lexical": voices.lexical(self.db, query.text, query.folder_ids, depth)}
         if query.mode == "keyword" or not query.text.strip():
             return lists
         try:
-            lists["semantic"] = self._semantic(query, degraded)
+            lists["semantic"] = self._semantic(query, degraded, depth)
         except MdmemError as error:
             degraded.append(f"no vectors: {error}")
         return lists
 
-    def _semantic(self, query: Query, degraded: list[str]) -> list[tuple[int, float]]:
+    def _semantic(self, query: Query, degraded: list[str], depth: int) -> list[tuple[int, float]]:
         if self.embed is None:
             degraded.append("no vectors: no embedder is set; see `mdmem config show`")
             return []
-        vector = self.embed(query.text)
+        vector = self._vectors.get(query.text)
+        if vector is None:
+            vector = self._vectors[query.text] = self.embed(query.text)
         try:
-            found = voices.semantic(self.db, vector, query.folder_ids)
+            found = voices.semantic(self.db, vector, query.folder_ids, depth)
         except DAMAGE:
             raise
         except DatabaseError:
@@ -101,52 +117,62 @@ class Recall:
             degraded.append(f"vectors are still being made: {done} of {done + waiting}; see `mdmem status`")
         return found
 
-    def _admits(self, query: Query, entry: Entry, now: datetime.datetime) -> bool:
-        if entry.folder_state != "ok" or (query.types and entry.type not in query.types):
+    def _admits(self, query: Query, found: Candidate, at: datetime.datetime) -> bool:
+        if found.folder_id not in query.folder_ids or (query.types and found.type not in query.types):
             return False
-        if query.domain and (entry.domain or "").casefold() != query.domain.casefold():
+        if query.domain and (found.domain or "").casefold() != query.domain.casefold():
             return False
-        if query.as_of and moment(entry.created, whole_day=False) > query.as_of and not query.include_invalid:
+        if query.include_invalid:
+            return True
+        if query.as_of and moment(found.created) > query.as_of:
             return False
-        return query.include_invalid or why_invalid(entry, query.as_of or now) is None
+        return why_invalid(found, at) is None
 
     def _hits(
         self,
         query: Query,
         now: datetime.datetime,
-        relevance: dict[int, float],
-        exact: set[int],
+        relevance: list[tuple[Candidate, float]],
+        exact: list[int],
         ranks: dict[str, dict[int, int]],
     ) -> list[Hit]:
-        found = read.entries(self.db, relevance)
-        hits = []
-        for entry_id, entry in found.items():
-            if not self._admits(query, entry, now):
-                continue
-            why = self._why(entry, now, relevance[entry_id], entry_id in exact, ranks)
-            score = why.relevance * why.recency * why.confidence
-            hits.append(Hit(entry, score, 0, why, why_invalid(entry, query.as_of or now)))
-        hits.sort(key=_order)
-        return [hit._replace(rank=n) for n, hit in enumerate(hits, 1)]
+        """Scores are worked out on what decides them; the rest is read for the memories that are given out."""
+        at = query.as_of or now
+        scored = []
+        for found, share in relevance:
+            if self._admits(query, found, at):
+                recency = self._recency(found, now)
+                why = _why(found, share, recency, found.id in exact, ranks)
+                scored.append((found.id not in exact, -share * recency * found.confidence, _name(found), why, found.id))
+        scored.sort(key=lambda row: row[:3])
+        best = scored[: query.limit]
+        entries = read.entries(self.db, (row[4] for row in best))
+        kept = [(entries[entry_id], score, why) for _, score, _, why, entry_id in best if entry_id in entries]
+        return [Hit(e, -score, n, why, why_invalid(e, at)) for n, (e, score, why) in enumerate(kept, 1)]
 
-    def _why(
-        self, entry: Entry, now: datetime.datetime, relevance: float, exact: bool, ranks: dict[str, dict[int, int]]
-    ) -> Why:
-        age_days = (now - moment(entry.updated)).total_seconds() / 86_400
-        recency = survival(entry.type, age_days, stability=entry.stability, decay=self.decay)
-        return Why(
-            ranks["lexical"].get(entry.id),
-            ranks.get("semantic", {}).get(entry.id),
-            None,
-            None,
-            relevance,
-            recency,
-            entry.confidence,
-            exact,
-        )
+    def _recency(self, found: Candidate, now: datetime.datetime) -> float:
+        age_days = (now - moment(found.updated)).total_seconds() / 86_400
+        return survival(found.type, age_days, stability=found.stability, decay=self.decay)
 
 
-def _order(hit: Hit) -> tuple[object, ...]:
-    """Exact keys first, then score; ties by key, scope, scope_ref, path, so that the same index gives one list."""
-    e = hit.entry
-    return (not hit.why.exact_key, -hit.score, e.key, e.scope, e.scope_ref or "", e.path)
+def _why(found: Candidate, relevance: float, recency: float, exact: bool, ranks: dict[str, dict[int, int]]) -> Why:
+    return Why(
+        lexical=ranks["lexical"].get(found.id),
+        semantic=ranks.get("semantic", {}).get(found.id),
+        temporal=None,
+        graph=None,
+        relevance=relevance,
+        recency=recency,
+        confidence=found.confidence,
+        exact_key=exact,
+    )
+
+
+def _settle_ties(pairs: list[tuple[int, float]], found: dict[int, Candidate]) -> list[tuple[int, float]]:
+    """A voice's list with equal scores in the order of key and path: row ids differ from one build to the next."""
+    known = [pair for pair in pairs if pair[0] in found]  # gone since, in another process's transaction
+    return sorted(known, key=lambda pair: (-pair[1], *_name(found[pair[0]])))
+
+
+def _name(found: Candidate) -> tuple[str, str, str, str]:
+    return found.key, found.scope, found.scope_ref or "", found.path

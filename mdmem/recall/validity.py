@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import datetime
 
-from mdmem.index.read import Entry
+from mdmem.index.read import Candidate, Entry
 
 
-def why_invalid(entry: Entry, at: datetime.datetime) -> str | None:
+def why_invalid(entry: Entry | Candidate, at: datetime.datetime) -> str | None:
     """Why a memory does not hold at a moment, in a few words; None when it holds.
 
     A bare day counts from its first moment for `valid_from` and `invalid_at`, to its last for `expires` (all UTC).

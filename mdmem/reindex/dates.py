@@ -42,6 +42,8 @@ def apply_dates(db: Connection, writer: Writer, folder_id: int, found: Dates) ->
         for entry_id, created, updated in changes:
             writer.set_dates(entry_id, created, updated)
         writer.set_head(folder_id, found.head)
+        if changes:
+            writer.resolve(folder_id)  # which of two claimants of a key is the newer may follow from it
     return len(changes)
 
 

@@ -14,7 +14,7 @@ from mdmem import document, files
 from mdmem.errors import Problem
 from mdmem.files import Found, Read, printable
 from mdmem.index import Row, Stat, make_row
-from mdmem.index.read import Known
+from mdmem.index.read import LAST_TEXT, Known
 from mdmem.scope import Scope
 
 
@@ -87,11 +87,11 @@ def _parse(
     path = printable(file.rel)
     parsed = document.parse(read.data, path)
     was_good = known is not None and not known.broken
-    if (parsed.empty or parsed.broken) and was_good and not second_look:
+    if not second_look and ((parsed.empty and known is not None) or (parsed.broken and was_good)):
         return Unclear()
     if parsed.empty:
         return Gone()
-    if parsed.broken and known is not None:
+    if parsed.broken and known is not None and known.broken != LAST_TEXT:
         return Broken(stat, sha256, parsed.problems)
     memory, problems = document.memory_of(parsed, path=path, scope=scope.kind)
     time_found = rfc3339(read.found.mtime_ns)
@@ -103,6 +103,7 @@ def _parse(
         sha256=sha256,
         found=(time_found, time_found),
         aliases=aliases,
+        broken=parsed.broken,
     )
     return Readable(row, [*parsed.problems, *problems])
 

@@ -15,6 +15,7 @@ from mdmem import files
 from mdmem.db import Connection, transaction
 from mdmem.errors import Problem
 from mdmem.files import Found, Scan, printable
+from mdmem.files.ignore import IGNORE_NAME
 from mdmem.index import Row, Vectors, fold, read
 from mdmem.index.read import Folder, Known
 from mdmem.index.write import Writer
@@ -23,7 +24,7 @@ from mdmem.reindex.look import Broken, Finding, Gone, Readable, Same, Unclear, U
 from mdmem.reindex.plan import is_mass_removal, plan
 from mdmem.scope import Scope
 
-BATCH = 400  # files of one transaction
+BATCH = 1_000  # files of one transaction
 
 
 class Outcome(NamedTuple):
@@ -105,9 +106,11 @@ class _Pass:
     def run(self, hints: Iterable[str] | None) -> Outcome:
         folder = self._folder()
         known_here = self.identity == (folder.device, folder.inode)
-        if hints is not None and not (folder.complete and folder.state == "ok" and known_here):
-            hints = None  # a folder that was away, never whole, or is another one now is looked at as a whole
         paths = None if hints is None else sorted(set(hints))
+        if paths is not None and not (folder.complete and folder.state == "ok" and known_here):
+            paths = None  # a folder that was away, never whole, or is another one now is looked at as a whole
+        if paths is not None and not {"", IGNORE_NAME}.isdisjoint(paths):
+            paths = None  # the folder itself; or what is to be left out: any file may come or go by that
         scan = files.scan(self.root, should_stop=self.should_stop) if paths is None else files.look(self.root, paths)
         if scan.state != "ok":
             return self._away("offline" if scan.state == "missing" else "unreadable")
@@ -170,6 +173,7 @@ class _Pass:
         match finding:
             case Same(stat) if row:
                 self.s.writer.touch(row.id, stat, rfc3339(stat.mtime_ns))
+                self._note_key(row.id)  # which of two claimants is the newer may follow from it
                 self.touched += 1
             case Unclear():
                 self.unclear.add(file.rel)
@@ -226,7 +230,7 @@ class _Pass:
             self._problems(row.path, "file", [])
         self._scan_problems(paths, [*scan.problems, *self.unreadable])
         self.s.writer.resolve(self.folder_id, None if whole else self.keys)
-        self._note_folder(removed, whole=whole)
+        self._note_folder(scan, removed, whole=whole)
 
     def _scan_problems(self, paths: list[str] | None, problems: list[Problem]) -> None:
         whole = [p for p in problems if p.code in files.WHOLE_SCAN_CODES]
@@ -245,11 +249,11 @@ class _Pass:
     def _problems(self, path: str | None, origin: str, problems: Iterable[Problem]) -> None:
         self.s.writer.put_problems(self.folder_id, path, origin, problems)
 
-    def _note_folder(self, removed: Mapping[str, Known], *, whole: bool) -> None:
+    def _note_folder(self, scan: Scan, removed: Mapping[str, Known], *, whole: bool) -> None:
         now = _now()
         drift = len(self.added) + len(self.moved) + self.changed + len(removed)
         self.s.writer.set_present(self.folder_id, self.identity, now, moved=drift > 0)
-        if whole and not self.unclear:
+        if whole and not self.unclear and "" not in scan.unreadable:
             self.s.writer.set_scanned(self.folder_id, now, drift)
 
     def _outcome(self, removed: Mapping[str, Known], scan: Scan) -> Outcome:

@@ -437,6 +437,7 @@ def test_b4_a_conflict_around_whole_files_is_found() -> None:
         "~~~~ diff\n" + CONFLICT.format("a", "~~~\nb") + "~~~~\n",
         "text about <<<<<<< HEAD and ======= and >>>>>>> other\n",
         ">>>>>>> other\n=======\n<<<<<<< HEAD\n",
+        "Title\n=======\n>>>>>>> other\n<<<<<<< HEAD\n",
         "<<<<<<< HEAD\nno middle\n>>>>>>> other\n",
     ],
 )

@@ -1,0 +1,52 @@
+"""`doctor`: this machine in, what is wrong with it and how to mend it out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from mdmem.cli import options, say
+from mdmem.errors import MdmemError
+from mdmem.outputs.text import finding_lines
+
+
+@click.command()
+@options.as_json
+def doctor_command(as_json: bool) -> int:
+    """Check everything that mdmem needs, and say how to mend what is wrong. The exit code is 1 when something is.
+
+    \b
+    Examples:
+      mdmem doctor
+      mdmem doctor --json
+    """
+    from mdmem.app import App
+    from mdmem.app.doctor import diagnose
+
+    app = App()
+    status, silent = _ask_daemon(app.paths.socket)
+    findings = [finding._asdict() | {"line": None} for finding in diagnose(app, status, silent)]
+    if as_json:
+        say.json_out(findings)
+    else:
+        for line in finding_lines(findings, paint=say.paint):
+            say.out(line)
+    return 0 if all(finding["ok"] for finding in findings) else 1
+
+
+def _ask_daemon(socket: str) -> tuple[dict[str, Any] | None, MdmemError | None]:
+    """What the daemon says of itself; None where none runs; or how it failed to answer."""
+    from mdmem.cli.ask import error_of
+    from mdmem.daemon import client
+
+    try:
+        answer = client.ask(socket, {"op": "status"}, timeout_s=10.0)
+        if answer is None:
+            return None, None
+        if not answer.get("ok"):
+            raise error_of(answer.get("error") or {})
+    except MdmemError as error:
+        return None, error
+    status: dict[str, Any] = answer["status"]
+    return status, None

@@ -1,0 +1,3 @@
+from tests.beds import bed, embedder
+
+__all__ = ["bed", "embedder"]
