@@ -7,7 +7,7 @@ from mdmem.files.ignore import Rules, is_memory_name, load_rules, matters, skip_
 from mdmem.files.names import folded, from_printable, printable
 from mdmem.files.place import file_system, folder_identity, private_folder, real_folder
 from mdmem.files.problems import CODES, MAX_FILE_BYTES
-from mdmem.files.read import Read, read
+from mdmem.files.read import Read, Reader, read
 from mdmem.files.scan import WHOLE_SCAN_CODES, Found, Scan, look, scan
 
 __all__ = [
@@ -16,6 +16,7 @@ __all__ = [
     "WHOLE_SCAN_CODES",
     "Found",
     "Read",
+    "Reader",
     "Rules",
     "Scan",
     "file_system",

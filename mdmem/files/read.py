@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import stat
@@ -36,18 +37,51 @@ def read(root: Path, rel: str, *, max_bytes: int = MAX_FILE_BYTES) -> Read | Pro
     None: it is gone. A Problem: it is there but cannot be read (link, not a regular file, too large, no permission,
     disk error, still being written), or the whole folder is not there. Raises nothing for what the disk holds.
     """
-    parts = parts_of(rel)
-    if parts is None:
-        return problem("outside", rel)
-    try:
-        with opened(root, parts[:-1]) as folder:
-            return read_at(folder, parts[-1], rel, max_bytes=max_bytes)
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-    except LinkOnTheWayError as error:
-        return problem("symlink", error.rel)
-    except OSError as error:
-        return _trouble(rel, error)
+    with Reader(root) as reader:
+        return reader.read(rel, max_bytes=max_bytes)
+
+
+class Reader:
+    """Reads many files of a scope folder as `read` does, at half the cost for neighbours: the last folder stays open.
+
+    For one batch, not for long: a folder that was replaced meanwhile goes on being read as it was.
+    """
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self._stack = contextlib.ExitStack()
+        self._parents: list[str] | None = None
+        self._folder = -1
+
+    def read(self, rel: str, *, max_bytes: int = MAX_FILE_BYTES) -> Read | Problem | None:
+        parts = parts_of(rel)
+        if parts is None:
+            return problem("outside", rel)
+        try:
+            return read_at(self._opened(parts[:-1]), parts[-1], rel, max_bytes=max_bytes)
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except LinkOnTheWayError as error:
+            return problem("symlink", error.rel)
+        except OSError as error:
+            return _trouble(rel, error)
+
+    def _opened(self, parents: list[str]) -> int:
+        if parents != self._parents:
+            self.close()
+            self._folder = self._stack.enter_context(opened(self.root, parents))
+            self._parents = parents
+        return self._folder
+
+    def close(self) -> None:
+        self._parents = None
+        self._stack.close()
+
+    def __enter__(self) -> Reader:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
 
 def read_at(folder: int, name: str, rel: str, *, max_bytes: int) -> Read | Problem:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import datetime
+import functools
 import hashlib
 import os
 import time
 from collections.abc import Mapping
-from pathlib import Path
 from typing import NamedTuple
 
-from mdmem import document, files
+from mdmem import document
 from mdmem.errors import Problem
-from mdmem.files import Found, Read, printable
+from mdmem.files import Found, Read, Reader, printable
 from mdmem.index import Row, Stat, make_row
 from mdmem.index.read import LAST_TEXT, Known
 from mdmem.scope import Scope
@@ -57,11 +57,11 @@ Finding = Gone | Same | Unclear | Unreadable | Broken | Readable
 
 
 def look_into(
-    scope: Scope, root: Path, file: Found, known: Known | None, *, second_look: bool, aliases: Mapping[str, str]
+    scope: Scope, reader: Reader, file: Found, known: Known | None, *, second_look: bool, aliases: Mapping[str, str]
 ) -> Finding:
     """Read a file and say what it holds. Never raises for what stands in it."""
     looked_ns = time.time_ns()
-    read = files.read(root, file.rel)
+    read = reader.read(file.rel)
     if read is None:
         return Gone()
     if isinstance(read, Problem):
@@ -113,7 +113,11 @@ def _stat(read: Read, looked_ns: int) -> Stat:
     return Stat(f.size, f.mtime_ns, f.ctime_ns, f.device, f.inode, looked_ns)
 
 
+@functools.lru_cache(1024)  # files come in batches of one second
+def _second(seconds: int) -> str:
+    return datetime.datetime.fromtimestamp(seconds, datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
 def rfc3339(time_ns: int) -> str:
     """A time of the wall clock, in ns, as RFC 3339 UTC in whole seconds; kept within the years 1970 to 9999."""
-    seconds = min(max(time_ns // 1_000_000_000, 0), 253_402_300_799)
-    return datetime.datetime.fromtimestamp(seconds, datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return _second(min(max(time_ns // 1_000_000_000, 0), 253_402_300_799))

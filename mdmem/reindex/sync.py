@@ -129,7 +129,8 @@ class _Pass:
         removed = {row.path: row for row in todo.removed}
         batches = [todo.read[at : at + BATCH] for at in range(0, len(todo.read), BATCH)] or [[]]
         for n, batch in enumerate(batches):
-            findings = [(file, self._look(file, known)) for file in batch if not self.should_stop()]
+            with files.Reader(self.root) as reader:
+                findings = [(file, self._look(reader, file, known)) for file in batch if not self.should_stop()]
             if self.should_stop():
                 return Outcome(self.folder_id, folder.state, unclear=None)
             with transaction(self.s.db):
@@ -157,10 +158,10 @@ class _Pass:
         self.s.writer.set_away(self.folder_id, state, _now())
         return Outcome(self.folder_id, state)
 
-    def _look(self, file: Found, known: Mapping[str, Known]) -> Finding:
+    def _look(self, reader: files.Reader, file: Found, known: Mapping[str, Known]) -> Finding:
         return look_into(
             self.scope,
-            self.root,
+            reader,
             file,
             known.get(printable(file.rel)),
             second_look=self.second_look,
