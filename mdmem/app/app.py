@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from mdmem import files
 from mdmem.config import Paths, find_paths
-from mdmem.errors import ConfigError, NotFoundError, UntrustedError, UsageError
+from mdmem.errors import ConfigError, MachineError, NotFoundError, UntrustedError, UsageError
 from mdmem.files import git
 from mdmem.models import Embedder, make_embedder
 from mdmem.models import EmbedderSettings as ModelSettings
@@ -213,7 +213,12 @@ class App:
         """The private folders that every run needs."""
         for folder in (self.paths.data, self.paths.state, self.paths.runtime, os.path.dirname(self.paths.socket)):
             files.private_folder(Path(folder))
-        files.private_folder(Path(self.user_scope.folder))
+        try:
+            files.private_folder(Path(self.user_scope.folder))
+        except MachineError:
+            if not os.path.isdir(self.user_scope.folder):
+                raise
+            # On a read-only disk its mode stays as it is; memories can be read there all the same.
 
 
 def _folder(chosen: str | None, usual: str) -> str:

@@ -38,8 +38,8 @@ _SPACE = re.compile(r"\s")
 # Where a word is not plain: a sign before a letter, a change of case, `++`, `c#`. Begins with one set of characters, so
 # that the search runs over plain text at full speed.
 _ODD = re.compile(
-    r"[_.:/@\\A-Z+#-](?:(?<=_)|(?<=[.:/@\\-])(?=[A-Za-z0-9_])|(?<=[a-z0-9][A-Z])"
-    r"|(?<=[A-Z][A-Z])(?=[a-z]{2})|(?<=\+\+)|(?<=[cfCF]\#)(?!\w))"
+    r"[_.:/@\\A-Z+#-](?:(?<=_)|(?<=[.:/@\\-])(?=[A-Za-z0-9_])|(?<=[a-z0-9][A-Z])|(?<=[A-Z][A-Z])(?=[a-z][a-z])"
+    r"|(?<=\+\+)|(?<=[cfCF]\#)(?!\w))"
 )
 # What NFKC changes and a query may meet: half and full width letters and digits, ligatures, circled and raised
 # signs, square words, loose accents. (Full-width punctuation separates words as it is.)

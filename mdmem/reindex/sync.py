@@ -91,6 +91,7 @@ class _Pass:
         self.s = syncer
         self.scope = scope
         self.root = root
+        self.identity = files.folder_identity(root)
         self.folder_id = folder_id
         self.second_look = second_look
         self.should_stop = should_stop
@@ -104,14 +105,17 @@ class _Pass:
 
     def run(self, hints: Iterable[str] | None) -> Outcome:
         folder = self._folder()
+        known_here = self.identity == (folder.device, folder.inode)
         paths = None if hints is None else sorted(set(hints))
-        if paths is not None and not (folder.complete and folder.state == "ok"):
-            paths = None  # a folder that was away, or never whole, is looked at as a whole
+        if paths is not None and not (folder.complete and folder.state == "ok" and known_here):
+            paths = None  # a folder that was away, never whole, or is another one now is looked at as a whole
         if paths is not None and not {"", IGNORE_NAME}.isdisjoint(paths):
             paths = None  # the folder itself; or what is to be left out: any file may come or go by that
         scan = files.scan(self.root, should_stop=self.should_stop) if paths is None else files.look(self.root, paths)
         if scan.state != "ok":
             return self._away("offline" if scan.state == "missing" else "unreadable")
+        if files.folder_identity(self.root) != self.identity:
+            return Outcome(self.folder_id, folder.state, unclear=None)  # replaced while we looked
         known = read.known(self.s.db, self.folder_id, None if paths is None else map(printable, paths))
         if paths is None and self._emptied(folder, scan, known):
             return self._away("offline")
@@ -146,7 +150,7 @@ class _Pass:
         """An empty folder where a full one was, and not the same folder: a disk that is not mounted."""
         if scan.found or not known:
             return False
-        return files.folder_identity(self.root) != (folder.device, folder.inode)
+        return self.identity != (folder.device, folder.inode)
 
     def _away(self, state: str) -> Outcome:
         """The folder is not there, or can't be read: its rows stay, out of recall, and return with it."""
@@ -248,8 +252,7 @@ class _Pass:
     def _note_folder(self, scan: Scan, removed: Mapping[str, Known], *, whole: bool) -> None:
         now = _now()
         drift = len(self.added) + len(self.moved) + self.changed + len(removed)
-        identity = files.folder_identity(self.root)
-        self.s.writer.set_present(self.folder_id, identity, now, moved=drift > 0)
+        self.s.writer.set_present(self.folder_id, self.identity, now, moved=drift > 0)
         if whole and not self.unclear and "" not in scan.unreadable:
             self.s.writer.set_scanned(self.folder_id, now, drift)
 
