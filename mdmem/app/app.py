@@ -31,6 +31,7 @@ class App:
     def __init__(self, paths: Paths | None = None) -> None:
         self.paths = paths or find_paths()
         self.projects = Projects(self.paths.scopes_file)
+        self._known_same: dict[Project, tuple[int, int]] = {}  # projects looked at -> what their `.git` was then
 
     @cached_property
     def settings(self):  # type: ignore[no-untyped-def]
@@ -89,13 +90,13 @@ class App:
             return "the scope folder is a link or no folder"
         if not project.repository and not project.inode:
             return None
-        inode = _git_inode(project.root)
-        if inode is None or inode == project.inode:
-            return None  # away for now, or the same repository as when it was trusted
-        repository = git.repository(Path(project.root))
-        if repository and project.repository and git.first_commit(repository) == project.repository:
-            return None
-        return "another repository lies here than the one that was trusted"
+        stamp = _git_stamp(project.root)
+        if stamp is None or self._known_same.get(project) == stamp:
+            return None  # away for now, or looked at before
+        if not _is_same(project, stamp[0]):
+            return "another repository lies here than the one that was trusted"
+        self._known_same[project] = stamp
+        return None
 
     def caller(self, cwd: str | None, agent: str | None = None, roster: Roster | None = None) -> list[Scope]:
         """The scopes a caller may see: user, the trusted project around its working directory, its own agent scope."""
@@ -232,11 +233,29 @@ def _is_ref(name: str) -> bool:
     return True
 
 
-def _git_inode(root: str) -> int | None:
+def _git_stamp(root: str) -> tuple[int, int] | None:
+    """(inode, change time in ns) of a project's `.git`; None where there is none."""
     try:
-        return os.stat(f"{root}/.git").st_ino
+        stat = os.stat(f"{root}/.git")
     except OSError:
         return None
+    return stat.st_ino, stat.st_ctime_ns
+
+
+def _git_inode(root: str) -> int | None:
+    stamp = _git_stamp(root)
+    return stamp[0] if stamp else None
+
+
+def _is_same(project: Project, inode: int) -> bool:
+    """Whether the repository at a project's place is the one that was trusted."""
+    repository = git.repository(Path(project.root))
+    if inode == project.inode:
+        # A repository that is removed and made again often gets its inode again: it must hold the commit as well.
+        return not (repository and project.repository) or git.holds(repository, project.repository) is not False
+    if repository is None or not project.repository:
+        return False
+    return git.first_commit(repository) == project.repository
 
 
 def _checkouts(project: Project) -> list[Scope]:

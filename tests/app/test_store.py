@@ -503,6 +503,7 @@ def test_g11_rows_deleted_by_hand_are_found_and_healed_at_the_next_start(bed: Be
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(600)
 def test_g13_ten_thousand_updates_leave_a_database_of_bounded_size(bed: Bed, embedder: HashEmbedder) -> None:
     filled(bed, 100)
     bed.embed_all(embedder)
@@ -572,6 +573,7 @@ def test_f3_a_first_index_stopped_on_the_way_is_never_complete_and_goes_on(bed: 
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(600)
 def test_f3_killed_in_the_first_index_at_10_to_90_percent_it_goes_on_and_ends_right(bed: Bed) -> None:
     for n in range(3_000):
         bed.put(f"d{n % 9}/m{n}.md", memory(f"words of thing{n} [[x{n}]] `tool{n % 50}`", key=f"k{n}"))
