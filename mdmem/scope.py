@@ -141,6 +141,8 @@ class Projects:
             stat = os.stat(self.path)
         except FileNotFoundError:
             return None
+        except OSError as error:
+            raise ConfigError(f"cannot be read: {error.strerror}", where=self.path) from error
         return stat.st_mtime_ns, stat.st_ino
 
     def _text(self) -> str:

@@ -148,7 +148,9 @@ def _override(values: dict[str, Any], name: str, text: str) -> None:
         value = tomllib.loads(f"x = {text}")["x"]
     except tomllib.TOMLDecodeError:
         value = text
-    values.setdefault(section, {})[key] = value
+    held = values.setdefault(section, {})
+    if isinstance(held, dict):  # else the file is wrong there, and is told so
+        held[key] = value
 
 
 def _explain(error: Any, where: str) -> ConfigError:  # noqa: ANN401  # a pydantic error dict

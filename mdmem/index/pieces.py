@@ -64,7 +64,9 @@ def _parts(body: str) -> list[str]:
             parts.append(paragraph.strip())
             continue
         for sentence in _SENTENCE.split(paragraph):
-            parts.extend(sentence[i : i + PIECE_WEIGHT] for i in range(0, len(sentence), PIECE_WEIGHT))
+            room = PIECE_WEIGHT if sentence.isascii() else PIECE_WEIGHT // WIDE_WEIGHT
+            step = len(sentence) if _weight(sentence) <= PIECE_WEIGHT else room
+            parts.extend(sentence[i : i + step] for i in range(0, len(sentence), step or 1))
     return [part for part in parts if part.strip()]
 
 

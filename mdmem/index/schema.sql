@@ -95,11 +95,13 @@ CREATE TABLE memory_piece (
 CREATE INDEX memory_piece_entry ON memory_piece (entry_id);
 CREATE INDEX memory_piece_waiting ON memory_piece (state, id) WHERE state != 1;
 
+-- What memories are about.
 CREATE TABLE memory_entity (
   id   INTEGER PRIMARY KEY,
   name TEXT NOT NULL UNIQUE             -- normalised, see entities.py
 ) STRICT;
 
+-- Which memory is about what.
 CREATE TABLE memory_entity_link (
   entry_id  INTEGER NOT NULL REFERENCES memory_entry (id) ON DELETE CASCADE,
   entity_id INTEGER NOT NULL REFERENCES memory_entity (id),
@@ -125,6 +127,7 @@ CREATE TABLE memory_conflict (
   PRIMARY KEY (winner_id, loser_id)
 ) STRICT, WITHOUT ROWID;
 
+-- Trouble with one file.
 CREATE TABLE memory_problem (
   folder_id INTEGER NOT NULL REFERENCES scope_folder (id) ON DELETE CASCADE,
   path      TEXT NOT NULL,              -- relative, printable

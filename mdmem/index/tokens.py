@@ -28,7 +28,8 @@ _CJK_RUN = re.compile(f"[{_CJK_CHARS}]+")
 # A word with something inside that a tokenizer would cut at: a sign between letters, or a change of case.
 # Possessive, and never begun inside a word: a long word must not be tried from each of its letters.
 _IDENTIFIER = re.compile(
-    r"(?<!\w)(?:[A-Za-z0-9]++(?:[_.:/@\\-]++[A-Za-z0-9]++)++|[A-Z]?[a-z0-9]++[A-Z][A-Za-z0-9]*+)|_++\w*+"
+    r"(?<!\w)(?:[A-Za-z0-9]++(?:[_.:/@\\-]++[A-Za-z0-9]++)++|[A-Z]?[a-z0-9]++[A-Z][A-Za-z0-9]*+"
+    r"|[A-Z]{2,}+[a-z]{2,}+[A-Za-z0-9]*+)|_++\w*+"
 )
 _PART = re.compile(r"[A-Z]+(?![a-z])[0-9]*|[A-Z]?[a-z]+[0-9]*|[0-9]+")
 _SIGNED = re.compile(r"\b([cfCF])(\+\+|#)(?!\w)")
@@ -37,7 +38,8 @@ _SPACE = re.compile(r"\s")
 # Where a word is not plain: a sign before a letter, a change of case, `++`, `c#`. Begins with one set of characters, so
 # that the search runs over plain text at full speed.
 _ODD = re.compile(
-    r"[_.:/@\\A-Z+#-](?:(?<=_)|(?<=[.:/@\\-])(?=[A-Za-z0-9_])|(?<=[a-z0-9][A-Z])|(?<=\+\+)|(?<=[cfCF]\#)(?!\w))"
+    r"[_.:/@\\A-Z+#-](?:(?<=_)|(?<=[.:/@\\-])(?=[A-Za-z0-9_])|(?<=[a-z0-9][A-Z])|(?<=[A-Z][A-Z])(?=[a-z][a-z])"
+    r"|(?<=\+\+)|(?<=[cfCF]\#)(?!\w))"
 )
 # What NFKC changes and a query may meet: half and full width letters and digits, ligatures, circled and raised
 # signs, square words, loose accents. (Full-width punctuation separates words as it is.)

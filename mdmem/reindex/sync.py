@@ -24,7 +24,7 @@ from mdmem.reindex.look import Broken, Finding, Gone, Readable, Same, Unclear, U
 from mdmem.reindex.plan import is_mass_removal, plan
 from mdmem.scope import Scope
 
-BATCH = 1_000  # files of one transaction
+BATCH = 500  # files of one transaction
 
 
 class Outcome(NamedTuple):

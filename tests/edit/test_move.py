@@ -167,10 +167,13 @@ class _kept_temporary:  # noqa: N801  # stands for a function
     def __init__(self, folder: int, data: bytes, mode: int) -> None:
         self.name, self.folder, self.data, self.mode = ".mdmem-tmp-test", folder, data, mode
 
-    def __enter__(self) -> str:
+    def __enter__(self) -> _kept_temporary:
         descriptor = os.open(self.name, os.O_WRONLY | os.O_CREAT, self.mode, dir_fd=self.folder)
         os.write(descriptor, self.data)
         os.close(descriptor)
+        return self
+
+    def named(self) -> str:
         return self.name
 
     def __exit__(self, *_: object) -> None:

@@ -1,0 +1,118 @@
+"""The config: what is wrong is named with its file, its key and the nearest right one."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from mdmem.config.settings import Settings, as_dict, check, load, names
+from mdmem.errors import ConfigError
+from tests.conftest import ROOT
+
+
+@pytest.fixture
+def config(home: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.delenv("MDMEM_EMBEDDER_MODEL")
+    return tmp_path / "config.toml"
+
+
+def loaded(config: Path, text: str) -> Settings:
+    config.write_text(text)
+    return load(str(config))
+
+
+def test_no_file_and_no_variable_are_the_defaults(config: Path) -> None:
+    assert load(str(config)) == Settings()
+    assert loaded(config, "") == Settings()
+
+
+def test_every_section_is_read(config: Path) -> None:
+    settings = loaded(
+        config,
+        '\ufeff[scopes]\nuser = "/u"\n[[scopes.mounts]]\npath = "~/vault"\nscope = "agent"\nref = "bob"\n'
+        "[watch]\nquiet_ms = 10\n[recall]\ntime_decay_lambda = 0.5\n"
+        '[recall.aliases]\nk8s = "kubernetes"\n[embedder]\nmodel = "none"\n',
+    )
+
+    assert settings.scopes.user == "/u"
+    assert (settings.scopes.mounts[0].scope, settings.scopes.mounts[0].ref) == ("agent", "bob")
+    assert (settings.watch.quiet_ms, settings.recall.time_decay_lambda) == (10, 0.5)
+    assert settings.recall.aliases == {"k8s": "kubernetes"}
+
+
+@pytest.mark.parametrize(
+    ("text", "what", "hint"),
+    [
+        ("[watch]\nquite_ms = 3", "watch.quite_ms is not a setting", "did you mean 'quiet_ms'?"),
+        ("[wacth]\nquiet_ms = 3", "wacth is not a setting", "did you mean 'watch'?"),
+        ("[zzz]\na = 3", "zzz is not a setting", "accepted here: scopes, watch, recall, embedder"),
+        ("[watch]\nquiet_ms = 'x'", "watch.quiet_ms is 'x'", None),
+        ("[watch]\nquiet_ms = 0", "watch.quiet_ms is 0", None),
+        ("[embedder]\nmodel = 'gpt'", "embedder.model is 'gpt'", None),
+        ("[embedder]\nmodel = 'openai'", "embedder.url or embedder.name is missing", "set url"),
+        ("[recall]\ntime_decay_lambda = -1", "recall.time_decay_lambda is -1", None),
+        ("watch = 3", "watch is 3", None),
+        ("[watch\n", "not TOML", "mdmem config edit"),
+    ],
+)
+def test_a_wrong_key_or_value_is_named(config: Path, text: str, what: str, hint: str | None) -> None:
+    with pytest.raises(ConfigError) as told:
+        loaded(config, text)
+
+    assert what in told.value.what
+    assert told.value.where == str(config)
+    assert hint is None or hint in str(told.value.hint)
+
+
+def test_a_config_that_cannot_be_read_is_told(config: Path) -> None:
+    config.write_bytes(b"\xff\xfe")
+    with pytest.raises(ConfigError):
+        load(str(config))
+    config.unlink()
+    config.mkdir()
+    with pytest.raises(ConfigError, match="cannot be read"):
+        load(str(config))
+
+
+def test_variables_win_over_the_file_and_strange_ones_are_none_of_ours(
+    config: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MDMEM_WATCH_QUIET_MS", "30")
+    monkeypatch.setenv("MDMEM_EMBEDDER_MODEL", "none")
+    monkeypatch.setenv("MDMEM_EMBEDDER_API_KEY_ENV", "KEY")
+    monkeypatch.setenv("MDMEM_WHATEVER", "x")
+    settings = loaded(config, "[watch]\nquiet_ms = 10\nmax_ms = 100\n")
+
+    assert (settings.watch.quiet_ms, settings.watch.max_ms) == (30, 100)
+    assert (settings.embedder.model, settings.embedder.api_key_env) == ("none", "KEY")
+    monkeypatch.setenv("MDMEM_WATCH_NOTHING", "1")
+    with pytest.raises(ConfigError, match=r"watch\.nothing"):
+        load(str(config))
+
+
+@pytest.mark.parametrize("text", ["watch = 3", "watch = []", 'scopes = "x"'])
+def test_a_variable_beside_a_section_that_is_none_is_told_too(
+    config: Path, monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
+    monkeypatch.setenv("MDMEM_WATCH_QUIET_MS", "30")
+    monkeypatch.setenv("MDMEM_SCOPES_USER", "/u")
+    with pytest.raises(ConfigError):
+        loaded(config, text)
+
+
+def test_settings_as_plain_values_name_every_key() -> None:
+    plain = as_dict(check({"scopes": {"mounts": [{"path": "/x"}]}}, where="x"))
+
+    assert {section: list(keys) for section, keys in plain.items()} == names()
+    assert plain["scopes"]["mounts"] == [{"path": "/x", "scope": "user", "ref": None}]
+
+
+def test_the_defaults_need_no_pydantic(tmp_path: Path) -> None:
+    script = "import sys; from mdmem.config.settings import load; load('/nowhere'); print('pydantic' in sys.modules)"
+    env = {"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin"}
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, env=env, check=True)
+
+    assert done.stdout.strip() == "False"
