@@ -137,8 +137,13 @@ def sync_all(
     store: Store,
     folders: dict[str, list[str] | None] | None,
     should_stop: Callable[[], bool] = lambda: False,
+    *,
+    ask_git: bool = True,
 ) -> Counts:
-    """Sync folders (all scopes when None) with the second look and git's dates, then write their manifests."""
+    """Sync folders (all scopes when None) with the second look and git's dates, then write their manifests.
+
+    Without `ask_git` the caller sees to the dates: a long history takes git long.
+    """
     started = time.monotonic_ns()
     roster = store.app.roster()
     store.app.check_layout(roster)
@@ -153,7 +158,8 @@ def sync_all(
         outcome = store.settle(scope, outcome, should_stop)
         counts = counts.plus(outcome)
         touched.append(scope)
-        refresh_dates(store, scope)
+        if ask_git:
+            refresh_dates(store, scope)
     for scope in touched:
         store.update_manifest(scope)
     return counts._replace(ms=(time.monotonic_ns() - started) // 1_000_000)

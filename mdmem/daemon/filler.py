@@ -14,7 +14,7 @@ from typing import Any
 from mdmem import document, files
 from mdmem.app import Store
 from mdmem.daemon.worker import Worker
-from mdmem.db import Connection
+from mdmem.db import Connection, DatabaseError
 from mdmem.errors import Problem, SilentError
 from mdmem.index import Piece, digest, pieces_of, read
 from mdmem.models import Embedder, EmbedError
@@ -78,6 +78,10 @@ class Filler(threading.Thread):
                 break
             try:
                 self._fill()
+            except DatabaseError:
+                # The index is being made anew, or has to be: the worker looks, and says so.
+                self.worker.post(lambda store: self.worker.mend("it was damaged"))
+                self._resume_ns = time.monotonic_ns() + int(FIRST_RETRY_S * 1e9)
             except Exception:
                 if self.worker.stopping.is_set():
                     break

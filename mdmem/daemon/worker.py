@@ -270,9 +270,14 @@ class Worker(threading.Thread):
             if folders is None or folders[folder] is None:  # with hints, what else waits there goes on waiting
                 self._settle.take(folder)
                 self._second.pop(folder, None)
-        counts = sync_all(self.store, folders, self.stopping.is_set)
+        # A search that met a changed file waits for this: git is asked afterwards, on a thread of its own.
+        hinted = folders is not None and None not in folders.values()
+        counts = sync_all(self.store, folders, self.stopping.is_set, ask_git=not hinted)
+        now_ns = time.monotonic_ns()
         for folder in self.scopes if folders is None else folders:
-            self._manifests.setdefault(folder, time.monotonic_ns() + MANIFEST_WAIT_NS)  # git may have been at work
+            self._manifests.setdefault(folder, now_ns + MANIFEST_WAIT_NS)  # git may have been at work
+            if hinted and folder in self.scopes and self.scopes[folder].kind == "project":
+                self._dates[folder] = now_ns + DATES_QUIET_NS
         self.new_pieces.set()
         return counts
 

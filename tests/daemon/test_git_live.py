@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -238,3 +239,17 @@ def test_e19_a_tree_copied_in_while_the_daemon_starts_is_found_whole(home: Home,
             assert_like_fresh(home, daemon)
     finally:
         copying.join()
+
+
+def test_a_search_that_meets_a_changed_file_does_not_wait_for_git(home: Home) -> None:
+    root = repository(home)
+    tools = home.folder / "tools"
+    home.put("git", "#!/bin/sh\nsleep 3\nexit 1\n", tools).chmod(0o755)
+    home.env["PATH"] = f"{tools}:{home.env['PATH']}"
+    with running(home, watch_quiet_ms=5_000, watch_max_ms=60_000) as daemon:
+        await_found(daemon, "project", cwd=str(root))
+        home.put("first.md", "The changedword of the project.\n", root / ".mdmem")
+        started = time.monotonic()
+        assert found(daemon, "project", cwd=str(root))
+        assert found(daemon, "changedword", cwd=str(root))
+        assert time.monotonic() - started < 2.0

@@ -14,6 +14,8 @@ from tests.conftest import Daemon, Home, wait_until
 from tests.daemon.live import await_found, found, git, repository, running, status
 from tests.models.scripted_server import ScriptedServer, Step, on_word
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def server() -> Iterator[ScriptedServer]:

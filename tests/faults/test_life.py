@@ -21,6 +21,7 @@ from mdmem.daemon import client
 from tests.conftest import ROOT, Daemon, Home, wait_until
 from tests.daemon.live import assert_like_fresh, await_found, await_lost, found, listed, running, status
 
+pytestmark = pytest.mark.slow
 FAR = 30.0
 
 
@@ -115,9 +116,11 @@ def _answers(path: str) -> bool:
     return client.ask(path, {"op": "ping"}) is not None
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_f9_a_signal_during_a_first_index_stops_it_soon_and_whole(home: Home, number: signal.Signals) -> None:
-    many(home, 3_000)
+@pytest.mark.parametrize(("number", "count"), [(signal.SIGTERM, 2_000), (signal.SIGINT, 500)])
+def test_f9_a_signal_during_a_first_index_stops_it_soon_and_whole(
+    home: Home, number: signal.Signals, count: int
+) -> None:
+    many(home, count)
     with running(home) as daemon:
         wait_until(lambda: status(daemon)["index"]["memories"] > 100 or _complete(daemon), "it is at work")
         started = time.monotonic()
@@ -128,7 +131,7 @@ def test_f9_a_signal_during_a_first_index_stops_it_soon_and_whole(home: Home, nu
 
     with running(home) as daemon:
         daemon.sync()
-        assert status(daemon)["index"]["memories"] == 3_000
+        assert status(daemon)["index"]["memories"] == count
         assert_like_fresh(home, daemon)
 
 
