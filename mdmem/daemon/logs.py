@@ -40,12 +40,12 @@ class NoFlood(logging.Filter):
 
     def __init__(self) -> None:
         super().__init__()
-        self._seen: dict[tuple[str, str], float] = {}
+        self._seen: dict[tuple[str, ...], float] = {}
 
     def filter(self, record: logging.LogRecord) -> bool:
         if record.levelno < logging.WARNING:
             return True
-        key = (record.name, record.getMessage())
+        key = (record.name, record.getMessage(), str(getattr(record, "folder", "")))
         now = time.monotonic()
         if now - self._seen.get(key, -REPEAT_S) < REPEAT_S:
             return False

@@ -11,15 +11,18 @@ from mdmem.errors import NotFoundError
 from mdmem.files import write
 from mdmem.scope import PROJECT_FOLDER
 
-_ATTRIBUTES = ".gitattributes"
-# Two branches' manifests merge by line, and a review shows them folded.
-_MERGE = b"MEMORY.md merge=union linguist-generated\n"
+_FOR_GIT = {
+    # Two branches' manifests merge by line, and a review shows them folded.
+    ".gitattributes": b"MEMORY.md merge=union linguist-generated\n",
+    # What a kill may leave of a write half done.
+    ".gitignore": b".mdmem-*\n",
+}
 
 
 def init_project(root: str) -> tuple[str, bool]:
-    """Make `<root>/.mdmem` and its `.gitattributes`; the folder, and whether it is new.
+    """Make `<root>/.mdmem` with its `.gitattributes` and `.gitignore`; the folder, and whether it is new.
 
-    Modes follow the umask, as in the rest of a repository. What is there stays, a changed `.gitattributes` too. A
+    Modes follow the umask, as in the rest of a repository. What is there stays, changed ones of these too. A
     scope folder that is a link is refused: memories would land elsewhere.
     """
     if not Path(root).is_dir():
@@ -28,7 +31,7 @@ def init_project(root: str) -> tuple[str, bool]:
     if folder.is_symlink():
         raise linked(folder)
     created = not folder.is_dir()
-    if not os.path.lexists(folder / _ATTRIBUTES):
-        rel = f"{PROJECT_FOLDER}/{_ATTRIBUTES}"
-        write.write_generated(Path(root), rel, _MERGE, expected=None, private=False)
+    for name, data in _FOR_GIT.items():
+        if not os.path.lexists(folder / name):
+            write.write_generated(Path(root), f"{PROJECT_FOLDER}/{name}", data, expected=None, private=False)
     return str(folder), created

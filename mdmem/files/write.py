@@ -66,13 +66,19 @@ def inside(root: Path, rel: str) -> Path:
 def create(root: Path, rel: str, data: bytes, *, private: bool) -> None:
     """Make a new file; folders on the way are made too, the scope folder itself is not.
 
-    Mode 0600 and folders 0700 if `private`, else by the umask. RefusedError if anything has that name already,
+    Mode 0600 and folders 0700 if `private`, else as open as the folder it comes to: the daemon's own umask is strict,
+    and a repository's files are for whoever may read the repository. RefusedError if anything has that name already,
     NotFoundError if the scope folder is not there (an unmounted disk must not be written under).
     """
     with _at(root, rel, make=0o700 if private else 0o777) as (folder, name):
-        with _temporary(folder, data, 0o600 if private else 0o644) as temp:
+        with _temporary(folder, data, 0o600 if private else _open_mode(folder)) as temp:
             _put_new(folder, temp.named(), name, rel)
         _fsync_folder(folder)
+
+
+def _open_mode(folder: int) -> int:
+    """What a new file may have in this folder: reading for whom the folder is readable, writing for the owner."""
+    return 0o600 | (stat.S_IMODE(os.fstat(folder).st_mode) & 0o044)
 
 
 def replace(root: Path, rel: str, data: bytes, *, expected: bytes, private: bool = False) -> bool:
@@ -283,6 +289,7 @@ class _Temporary:
         if self.descriptor < 0:
             self._name = ignore.TEMP_PREFIX + os.urandom(8).hex()
             self.descriptor = os.open(self._name, _NEW, mode, dir_fd=folder)
+        os.fchmod(self.descriptor, mode)  # whatever the umask took
 
     def _nameless(self, mode: int) -> int:
         """A descriptor; -1 where there is no such thing (macOS, network disks), or no /proc to name it by."""

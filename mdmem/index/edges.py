@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from mdmem.index.tokens import fold
 from mdmem.memory import Memory
@@ -31,3 +32,17 @@ def edges_of(memory: Memory) -> list[tuple[str, str]]:
     for origin in memory.derived_from:
         found.add(("turn", fold(origin)) if _TURN.match(origin.strip()) else ("derived_from", fold_target(origin)))
     return sorted((kind, target) for kind, target in found if target)
+
+
+def in_a_ring(replacer: Mapping[int, int]) -> set[int]:
+    """The ids that come back to themselves by way of who replaces whom. `replacer`: id -> the id that replaces it."""
+    found: set[int] = set()
+    for start in replacer:
+        seen: list[int] = []
+        at: int | None = start
+        while at is not None and at not in seen:
+            seen.append(at)
+            at = replacer.get(at)
+        if at == start:
+            found.add(start)
+    return found

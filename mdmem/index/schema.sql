@@ -136,7 +136,8 @@ CREATE TABLE memory_problem (
   message   TEXT NOT NULL,
   hint      TEXT NOT NULL,
   origin    TEXT NOT NULL               -- file: what is in it | scan: what a look met | whole: what only a
-                                        -- look at the whole folder meets | key:<key>: two files claim it
+                                        -- look at the whole folder meets | key:<key>: two files claim it | ring:
+                                        -- they supersede each other | manifest: MEMORY.md can't be written
 ) STRICT;
 CREATE INDEX memory_problem_path ON memory_problem (folder_id, path);
 

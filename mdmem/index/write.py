@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from mdmem.db import Connection, as_bytes, as_int, scalar
 from mdmem.errors import Problem
-from mdmem.index.edges import fold_target
+from mdmem.index.edges import fold_target, in_a_ring
 from mdmem.index.read import LAST_GOOD, LAST_TEXT
 from mdmem.index.row import FOLDER_BITS, Row, Stat, key_folded
 from mdmem.index.vectors import Vectors
@@ -250,9 +250,13 @@ class Writer:
             " AND coalesce(e.status, '') != 'archived' ORDER BY e.path DESC",
             (low, high),
         ).fetchall()
-        wanted: dict[int, str] = {}
+        replacers: dict[int, tuple[int, str]] = {}
         for target, key, claimant in claims:
-            wanted.update({i: str(key) for i in self._named(folder_id, str(target)) if i != claimant})
+            named = self._named(folder_id, str(target))
+            replacers.update({i: (as_int(claimant), str(key)) for i in named if i != claimant})
+        ring = in_a_ring({entry_id: claimant for entry_id, (claimant, _) in replacers.items()})
+        self._put_ring_problems(folder_id, ring)
+        wanted = {entry_id: key for entry_id, (_, key) in replacers.items() if entry_id not in ring}
         have = {
             int(r[0]): str(r[1])
             for r in self.db.execute(
@@ -261,6 +265,13 @@ class Writer:
         }
         for entry_id in {i for i in wanted.keys() | have.keys() if wanted.get(i) != have.get(i)}:
             self.db.execute("UPDATE memory_entry SET replaced_by = ? WHERE id = ?", (wanted.get(entry_id), entry_id))
+
+    def _put_ring_problems(self, folder_id: int, ring: set[int]) -> None:
+        paths = sorted(str(scalar(self.db, "SELECT path FROM memory_entry WHERE id = ?", (i,))) for i in ring)
+        message = "these memories supersede each other in a ring, so none of them counts as ended"
+        hint = "take `supersedes` out of the one that holds"
+        problems = [Problem(path, None, "supersedes-ring", message, hint) for path in paths]
+        self.put_problems(folder_id, None, "ring", problems)
 
     def _named(self, folder_id: int, target: str) -> list[int]:
         """The memories of a folder that a folded link target means."""

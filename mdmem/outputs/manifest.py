@@ -176,7 +176,7 @@ def update(scope: Scope, counts: Mapping[str, int], listing: Listing) -> tuple[b
     existing = read_existing(folder)
     if isinstance(existing, Problem):
         return False, existing
-    if existing.data is None and not any(counts.values()) and scope.kind != "project":
+    if existing.data is None and not any(counts.values()):
         return False, None  # nothing to say yet
     text = render(existing.own, counts, listing, newline=existing.newline)
     try:

@@ -219,7 +219,8 @@ def test_init_makes_a_folder_and_trusts_it(home, call):
     assert done.json == {"scope": "project", "scope_ref": "work", "path": f"{home.work}/.mdmem", "created": True}
     assert call("init", ".", "--json").json["created"] is False
     assert (home.work / ".mdmem" / ".gitattributes").exists()
-    assert (home.work / ".mdmem" / "MEMORY.md").exists()
+    assert (home.work / ".mdmem" / ".gitignore").exists()
+    assert not (home.work / ".mdmem" / "MEMORY.md").exists(), "nothing is generated before there is a memory"
 
 
 def test_init_does_not_take_the_home_folder_by_accident(home, call, monkeypatch):

@@ -21,7 +21,7 @@ def test_a_project_gets_a_folder_that_merges_well(tmp_path) -> None:
     folder, created = init_project(str(tmp_path))
 
     assert (folder, created) == (str(tmp_path / ".mdmem"), True)
-    assert tree(folder) == {".gitattributes": LINE}
+    assert tree(folder) == {".gitattributes": LINE, ".gitignore": b".mdmem-*\n"}
     assert files.scan(Path(folder)).found == []
 
 
@@ -51,7 +51,7 @@ def test_a_clone_without_the_attributes_gets_them(tmp_path) -> None:
     (tmp_path / ".mdmem").mkdir()
 
     assert init_project(str(tmp_path)) == (str(tmp_path / ".mdmem"), False)
-    assert tree(tmp_path / ".mdmem") == {".gitattributes": LINE}
+    assert tree(tmp_path / ".mdmem") == {".gitattributes": LINE, ".gitignore": b".mdmem-*\n"}
 
 
 @pytest.mark.parametrize("target", ["elsewhere", "missing"])
