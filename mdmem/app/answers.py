@@ -18,7 +18,7 @@ from mdmem.db import DAMAGE, Connection, is_disk_trouble
 from mdmem.errors import AmbiguousError, MdmemError, NotFoundError, Problem, SilentError, UsageError
 from mdmem.index import read
 from mdmem.index.read import Entry
-from mdmem.memory import TYPE_ALIASES, TYPES
+from mdmem.memory import STATUSES, TYPE_ALIASES, TYPES
 from mdmem.outputs.json import absolute, hit_json, memory_json, raw_rel
 from mdmem.recall import MODES, Query, Recall, why_invalid
 from mdmem.recall.validity import moment
@@ -144,7 +144,7 @@ class Answers:
     def list_memories(self, request: Request) -> dict[str, Any]:
         """All memories of the caller's scopes, filtered, by scope and path."""
         types = frozenset(_type(name) for name in _list(request, "type"))
-        status, domain = _text(request, "status"), _text(request, "domain")
+        status, domain = _choice(request, "status", STATUSES), _text(request, "domain")
         roster = self.app.roster()
         with self.backend.reader() as db:
             entries = read.list_entries(db, _folder_ids(db, self._scopes(request, roster)))
@@ -182,7 +182,7 @@ class Answers:
             "memory": memory_json(entry)
             | entry.more
             | self.backend.use(entry)
-            | {"body": parsed.body, "warning": f"no longer valid: {invalid}" if invalid else None},
+            | {"body": parsed.body, "warning": f"not recalled now: {invalid}" if invalid else None},
             "text": found.data.decode("utf-8", "replace"),
         }
 

@@ -26,7 +26,8 @@ _AT_START = ("watch", "embedder")  # sections that a running daemon reads only w
 def config_command() -> None:
     """Show and change the settings. They are kept in one TOML file.
 
-    Every setting can also be given as a variable MDMEM_<SECTION>_<NAME>, which wins over the file.
+    Every setting can also be given as a variable MDMEM_<SECTION>_<NAME>, which wins over the file. What each means
+    stands in docs/settings.md.
 
     \b
     Examples:
@@ -47,7 +48,7 @@ def path() -> None:
     say.out(clean(find_paths().config_file))
 
 
-@config_command.command()
+@config_command.command(short_help="Show the settings in force.")
 @options.as_json
 def show(as_json: bool) -> None:
     """Show the settings in force: those of the file, of the environment, and the defaults.
@@ -81,7 +82,7 @@ def _toml(value: Any) -> str:  # noqa: ANN401  # any plain value
 
 
 @config_command.command("set")
-@click.argument("name", metavar="SECTION.KEY")
+@click.argument("name", metavar="SECTION.KEY", shell_complete=options.values("setting"))
 @click.argument("value")
 def set_(name: str, value: str) -> None:
     """Change one setting. VALUE is TOML; text needs no quotes. Comments in the file stay.
@@ -96,7 +97,7 @@ def set_(name: str, value: str) -> None:
 
     section, dot, key = name.partition(".")
     if not dot or not key:
-        raise UsageError(f"{name!r} is not SECTION.KEY", hint="for instance: mdmem config set embedder.model none")
+        raise UsageError(f"{name!r} is not SECTION.KEY", hint=_full_name(name))
     file = find_paths().config_file
     document = _read(file)
     table = document.setdefault(section, tomlkit.table())
@@ -112,6 +113,15 @@ def set_(name: str, value: str) -> None:
     _tell_daemon(section)
 
 
+def _full_name(key: str) -> str:
+    from mdmem.config import settings
+
+    for section, keys in settings.names().items():
+        if key in keys:
+            return f"did you mean {section}.{key}?"
+    return "for instance: mdmem config set embedder.model none"
+
+
 def _value(text: str) -> Any:  # noqa: ANN401  # any TOML value
     import tomllib
 
@@ -122,15 +132,21 @@ def _value(text: str) -> Any:  # noqa: ANN401  # any TOML value
 
 
 def _read(file: str) -> TOMLDocument:
+    import tomllib
+
     import tomlkit
     from tomlkit.exceptions import ParseError
 
     try:
-        return tomlkit.parse(Path(file).read_bytes().decode("utf-8-sig"))
+        text = Path(file).read_bytes().decode("utf-8-sig")
+        tomllib.loads(text)  # it says in better words what is wrong
+        return tomlkit.parse(text)
     except FileNotFoundError:
         return tomlkit.document()
-    except (ParseError, UnicodeDecodeError) as error:
-        raise ConfigError(f"the config is not TOML: {error}", where=file, hint="mend it: mdmem config edit") from error
+    except (tomllib.TOMLDecodeError, ParseError, UnicodeDecodeError) as error:
+        raise ConfigError(
+            f"the config is not TOML: {error}", where=file, hint="mend it with: mdmem config edit"
+        ) from error
     except OSError as error:
         raise ConfigError(f"the config cannot be read: {error.strerror}", where=file) from error
 
@@ -181,7 +197,7 @@ def _tell_daemon(*sections: str) -> None:
         say.note(f"the daemon reads {' and '.join(late)} when it starts: mdmem down && mdmem up")
 
 
-@config_command.command()
+@config_command.command(short_help="Open the config file in your editor, and check it.")
 def edit() -> None:
     """Open the config file in your editor, and check it afterwards.
 
@@ -214,7 +230,7 @@ def _run_editor(command: str, file: str) -> None:
         raise RefusedError(f"the editor ended with code {code}", where=command, hint="the config was not looked at")
 
 
-@config_command.command("test-embedder")
+@config_command.command("test-embedder", short_help="Make one vector with the embedder, and time it.")
 @options.as_json
 def test_embedder(as_json: bool) -> None:
     """Make one vector with the embedder that the config names, and say how long it took.

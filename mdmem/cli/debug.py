@@ -31,7 +31,7 @@ def debug_command() -> None:
     """
 
 
-@debug_command.command()
+@debug_command.command(short_help="Walk a folder as the daemon does.")
 @_where
 @options.caller
 def scan(where: str, cwd: str | None, agent: str | None) -> None:
@@ -57,7 +57,7 @@ def scan(where: str, cwd: str | None, agent: str | None) -> None:
     )
 
 
-@debug_command.command()
+@debug_command.command(short_help="Read one file: its frontmatter as text, and its body.")
 @_file
 def document(file: str) -> None:
     """Read one file: its frontmatter as text, its body, and problems.
@@ -72,7 +72,7 @@ def document(file: str) -> None:
     say.json_out(_plain(parsed._asdict()), pretty=True)
 
 
-@debug_command.command()
+@debug_command.command(short_help="Read one file as a memory: every key typed.")
 @_file
 @click.option(
     "--scope", type=click.Choice(KINDS), help="As in this kind of scope. Default: project below .mdmem, else user."
@@ -94,7 +94,7 @@ def memory(file: str, scope: str | None) -> None:
     say.json_out(_plain(typed._asdict() | {"problems": [*parsed.problems, *problems]}), pretty=True)
 
 
-@debug_command.command()
+@debug_command.command(short_help="What the index holds, and where files differ.")
 @click.option("--drift", is_flag=True, help="Compare each folder with the index.")
 def index(drift: bool) -> None:
     """What the index holds for each scope folder; with --drift, where it differs from the files.
@@ -141,10 +141,10 @@ def _drift(folder: str, known: dict[str, Any]) -> dict[str, Any]:
     return {"state": "ok", "read": differing, "removed": sorted(row.path for row in planned.removed)}
 
 
-@debug_command.command()
+@debug_command.command(short_help="How a query is understood, and every candidate.")
 @click.argument("text", nargs=-1, required=True)
 @options.caller
-@click.option("--mode", metavar="MODE", help="hybrid (default), keyword or semantic.")
+@options.mode
 @click.option("--limit", type=click.IntRange(min=1), default=50, show_default=True)
 def query(text: tuple[str, ...], cwd: str | None, agent: str | None, mode: str | None, limit: int) -> None:
     """How a query is understood, and every candidate with the reasons for its rank.
@@ -158,7 +158,7 @@ def query(text: tuple[str, ...], cwd: str | None, agent: str | None, mode: str |
     say.json_out({name: answer[name] for name in ("terms", "expression", "degraded", "hits")}, pretty=True)
 
 
-@debug_command.command()
+@debug_command.command(short_help="Print every change that the watch reports.")
 @_where
 @options.caller
 def watch(where: str, cwd: str | None, agent: str | None) -> None:

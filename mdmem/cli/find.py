@@ -13,7 +13,7 @@ from mdmem.outputs import text
 
 @click.command()
 @click.argument("query", nargs=-1, required=True)
-@click.option("--mode", metavar="MODE", help="hybrid (default), keyword or semantic.")
+@options.mode
 @options.scopes
 @options.types
 @options.domain
@@ -38,6 +38,8 @@ def search_command(
     as_json: bool,
 ) -> None:
     """Find memories by words, meaning and time, best first.
+
+    A hit that none of the words stand in is marked `by meaning`; --mode keyword leaves those out.
 
     \b
     Examples:
@@ -90,7 +92,12 @@ def show_command(key: str, scope: tuple[str, ...], cwd: str | None, agent: str |
 @click.command()
 @options.scopes
 @options.types
-@click.option("--status", metavar="STATUS", help="Only active, archived, stale or retired ones.")
+@click.option(
+    "--status",
+    metavar="STATUS",
+    shell_complete=options.values("status"),
+    help="Only active, archived, stale or retired ones.",
+)
 @options.domain
 @options.caller
 @options.include_invalid

@@ -15,13 +15,14 @@ from mdmem.cli.progress import ask_patiently
 def sync_command(as_json: bool) -> None:
     """Wait until the index has everything that is on disk now.
 
-    The daemon follows changes by itself; this is for scripts that must be sure.
+    The daemon follows changes by itself; this is for scripts that must be sure. What it had taken in already is not
+    counted again.
 
     \b
     Example:
       cp notes/*.md ~/.local/share/mdmem/user/ && mdmem sync
     """
-    _print(ask_patiently({"op": "sync"}), as_json)
+    _print(ask_patiently({"op": "sync"}), as_json, "since the last look ")
 
 
 @click.command()
@@ -35,14 +36,15 @@ def reindex_command(vectors: bool, as_json: bool) -> None:
       mdmem reindex
       mdmem reindex --vectors
     """
-    _print(ask_patiently({"op": "reindex", "vectors": vectors}), as_json)
+    _print(ask_patiently({"op": "reindex", "vectors": vectors}), as_json, "")
 
 
-def _print(answer: dict[str, Any], as_json: bool) -> None:
+def _print(answer: dict[str, Any], as_json: bool, lead: str) -> None:
     counts = {name: answer[name] for name in ("added", "changed", "removed", "problems", "ms")}
     if as_json:
         say.json_out(counts)
         return
-    say.out(", ".join(f"{counts[name]} {name}" for name in ("added", "changed", "removed", "problems")))
+    wrong = f"{counts['problems']} {'problem' if counts['problems'] == 1 else 'problems'}"
+    say.out(f"{lead}{counts['added']} added, {counts['changed']} changed, {counts['removed']} removed; {wrong}")
     if counts["problems"]:
         say.note("see them with: mdmem status")

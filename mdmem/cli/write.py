@@ -25,16 +25,22 @@ _keys = click.argument("keys", nargs=-1, required=True, metavar="KEY...")
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+TYPES_HELP = (
+    "What kind of memory: rule, feedback, user, project, capability, procedure, decision, commitment, fact, "
+    "reference, experience or notes. Default: user, project, or an agent's fact, by scope."
+)
+
 
 def field(name: str, text: str, *, multiple: bool = False) -> Callable[[F], F]:
     """An option that becomes a line of frontmatter."""
-    return click.option(f"--{name}", name, metavar="TEXT", multiple=multiple, help=text)
+    complete = options.values(name) if name in ("type", "source") else None
+    return click.option(f"--{name}", name, metavar="TEXT", multiple=multiple, help=text, shell_complete=complete)
 
 
 @click.command()
 @click.argument("text", required=False)
 @options.target
-@field("type", "What kind of memory: rule, fact, decision, procedure, ...")
+@field("type", TYPES_HELP)
 @field("name", "A short title.")
 @field("key", "An exact identifier, such as deploy:blyck.")
 @field("description", "One line that says what it is about.")
@@ -159,12 +165,26 @@ def edit_command(
     who = options.who(cwd, agent)
     found = _find(key, scope, who)
     if set_ or unset:
-        written = edit.change(found["folder"], found["rel"], set_=_pairs(set_), unset=unset)
+        fields = _pairs(set_)
+        written = edit.change(found["folder"], found["rel"], set_=fields, unset=unset)
+        _tell_of_typos(fields)
     else:
         written, changed = edit.edit_in_editor(found["folder"], found["rel"], _editor())
         if not changed:
             say.note("nothing was changed")
     _tell([written], who, as_json, one=True)
+
+
+def _tell_of_typos(fields: Fields) -> None:
+    """Any field may be written, but one that is almost one of ours was hardly meant."""
+    import difflib
+
+    from mdmem.document.keys import KNOWN_KEYS, canonical
+
+    for name in fields:
+        near = difflib.get_close_matches(name, KNOWN_KEYS, n=1, cutoff=0.75)
+        if near and canonical(name) not in KNOWN_KEYS:
+            say.note(f"{name!r} is written, but mdmem reads nothing from it; did you mean {near[0]!r}?")
 
 
 def _editor() -> str:

@@ -6,7 +6,9 @@ The defaults need no pydantic: it is imported only when there is something of a 
 from __future__ import annotations
 
 import difflib
+import json
 import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
@@ -97,19 +99,21 @@ def load(config_file: str) -> Settings:
     overrides = environment()
     if not values and not overrides:
         return Settings()
-    for name, text in overrides.items():
-        _override(values, name, text)
-    return check(values, where=config_file)
+    variables = {_override(values, name, text): f"MDMEM_{name}" for name, text in overrides.items()}
+    return check(values, where=config_file, variables=variables)
 
 
-def check(values: dict[str, Any], *, where: str) -> Settings:
-    """Raw values as Settings, or a ConfigError that says what is wrong and what is accepted."""
+def check(values: dict[str, Any], *, where: str, variables: Mapping[str, str] | None = None) -> Settings:
+    """Raw values as Settings, or a ConfigError that says what is wrong and what is accepted.
+
+    `variables`: the settings that came from a variable, so that it is named instead of the file.
+    """
     import pydantic
 
     try:
         settings = pydantic.TypeAdapter(Settings).validate_python(values)
     except pydantic.ValidationError as error:
-        raise _explain(error.errors()[0], where) from error
+        raise _explain(error.errors()[0], where, variables or {}) from error
     embedder = settings.embedder
     if embedder.model == "openai" and not (embedder.url and embedder.name):
         raise ConfigError(
@@ -140,10 +144,11 @@ def _read(config_file: str) -> dict[str, Any]:
         ) from error
 
 
-def _override(values: dict[str, Any], name: str, text: str) -> None:
+def _override(values: dict[str, Any], name: str, text: str) -> str:
+    """Put the value of a variable into its place; the setting that it is."""
     section, _, key = name.lower().partition("_")
     if section not in names():
-        return  # MDMEM_ variables that are not settings are none of ours to judge
+        return ""  # MDMEM_ variables that are not settings are none of ours to judge
     try:
         value = tomllib.loads(f"x = {text}")["x"]
     except tomllib.TOMLDecodeError:
@@ -151,16 +156,26 @@ def _override(values: dict[str, Any], name: str, text: str) -> None:
     held = values.setdefault(section, {})
     if isinstance(held, dict):  # else the file is wrong there, and is told so
         held[key] = value
+    return f"{section}.{key}"
 
 
-def _explain(error: Any, where: str) -> ConfigError:  # noqa: ANN401  # a pydantic error dict
+def _explain(error: Any, where: str, variables: Mapping[str, str]) -> ConfigError:  # noqa: ANN401  # of pydantic
     path = [str(part) for part in error["loc"]]
     name = ".".join(path)
+    where = variables.get(name, where)
     if error["type"] in ("unexpected_keyword_argument", "extra_forbidden"):
         near = difflib.get_close_matches(path[-1], _siblings(path), n=1, cutoff=0.5)
         hint = f"did you mean {near[0]!r}?" if near else f"accepted here: {', '.join(_siblings(path))}"
         return ConfigError(f"{name} is not a setting", where=where, hint=hint)
-    return ConfigError(f"{name} is {error['input']!r}: {error['msg'][:1].lower()}{error['msg'][1:]}", where=where)
+    wanted = error["msg"].partition(", unable to parse")[0]
+    what = f"{name} is {error['input']!r}: {wanted[:1].lower()}{wanted[1:]}"
+    return ConfigError(what, where=where, hint=_default_hint(name))
+
+
+def _default_hint(name: str) -> str:
+    section, _, key = name.partition(".")
+    default = as_dict(Settings()).get(section, {}).get(key)
+    return "docs/settings.md says what it takes" if default is None else f"its default is {json.dumps(default)}"
 
 
 def _siblings(path: list[str]) -> list[str]:

@@ -104,7 +104,7 @@ def _insist(root: Path, rel: str, edit: Edit) -> bytes:
             raise RefusedError(
                 "the file is empty", where=files.printable(rel), hint="is it being saved? then try again"
             )
-        data = edit(before)
+        data = _edited(before, root, rel, edit)
         try:
             write.replace(root, rel, data, expected=before)
         except ChangedError:
@@ -113,3 +113,11 @@ def _insist(root: Path, rel: str, edit: Edit) -> bytes:
                 raise
         else:
             return data
+
+
+def _edited(before: bytes, root: Path, rel: str, edit: Edit) -> bytes:
+    try:
+        return edit(before)
+    except RefusedError as error:
+        error.where = error.where or files.printable(f"{root}/{rel}")
+        raise

@@ -45,7 +45,7 @@ def plain(text: str, style: str) -> str:
 def hit_lines(hits: Sequence[dict[str, Any]], *, explain: bool = False, paint: Paint = plain) -> Iterable[str]:
     """Search results: rank, key, type, description and path; with `explain`, why each was recalled."""
     for hit in hits:
-        yield from _memory_lines(hit, f"{hit['rank']}. ", paint)
+        yield from _memory_lines(hit, f"{hit['rank']}. ", paint, " · by meaning" if _is_by_meaning(hit) else "")
         if explain:
             yield paint(f"   {reasons(hit)}", "dim")
 
@@ -56,12 +56,19 @@ def list_lines(memories: Sequence[dict[str, Any]], *, paint: Paint = plain) -> I
         yield from _memory_lines(memory, "", paint)
 
 
-def _memory_lines(memory: dict[str, Any], lead: str, paint: Paint) -> Iterable[str]:
+def _is_by_meaning(hit: dict[str, Any]) -> bool:
+    """No word of the query stands in it, nor is anything else known for it: the least certain hits."""
+    why = hit["why"]
+    others = any(why[voice] is not None for voice in ("lexical", "temporal", "graph"))
+    return hit.get("mode") == "hybrid" and why["semantic"] is not None and not others and not why["exact_key"]
+
+
+def _memory_lines(memory: dict[str, Any], lead: str, paint: Paint, more: str = "") -> Iterable[str]:
     scope = f"{memory['scope']}:{memory['scope_ref']}" if memory["scope_ref"] else memory["scope"]
     facts = f"{clean(memory['type'])} · {clean(scope)}"
-    if memory["status"] != "active":
+    if memory["status"] not in ("active", memory.get("invalid")):
         facts += f" · {clean(memory['status'])}"
-    head = f"{lead}{paint(clean(memory['key']), 'key')}  {paint(facts, 'dim')}"
+    head = f"{lead}{paint(clean(memory['key']), 'key')}  {paint(facts + more, 'dim')}"
     if memory.get("invalid"):
         head += "  " + paint(f"[{clean(memory['invalid'])}]", "warn")
     if memory.get("broken"):
@@ -118,8 +125,8 @@ def _daemon_line(daemon: dict[str, Any], paint: Paint) -> str:
 def _index_lines(status: dict[str, Any], paint: Paint) -> Iterable[str]:
     index, embedder = status["index"], status["embedder"]
     waiting = index["pending_vectors"]
-    left = f", {_span(index['vectors_left_s'])} left" if waiting and index["vectors_left_s"] else ""
-    vectors = f"{waiting} vectors to come{left}" if waiting else "vectors complete"
+    left = f", {_span(index['vectors_left_s'])} left" if waiting and (index["vectors_left_s"] or 0) >= 1 else ""
+    vectors = f"{waiting} {'vector' if waiting == 1 else 'vectors'} to come{left}" if waiting else "vectors complete"
     yield f"index    {index['memories']} memories, {vectors}; last look {index['last_sync'] or 'never'}"
     yield f"embedder {clean(str(embedder['model']))}: {clean(str(embedder['state']))}"
     if index["notice"]:

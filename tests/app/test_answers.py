@@ -181,7 +181,7 @@ def test_an_unknown_word_is_answered_with_the_nearest(here: Answers) -> None:
 
 
 def test_a_search_says_what_it_could_not_ask_and_each_hit_why_it_is_there(bed: Bed, here: Answers) -> None:
-    bed.put("a.md", memory("words", created="2026-01-01"))
+    bed.put("a.md", memory("words", created="2026-01-01", updated="2026-01-01"))
     ask(here, "sync")
     answer = ask(here, "search", query="words", as_of="2099-11-29")
     (hit,) = answer["hits"]

@@ -54,10 +54,10 @@ def test_show_gives_the_file_and_its_warning(home, call):
     done = call("show", "old")
 
     assert done.out == "---\nstatus: archived\n---\nOld.\n"
-    assert "no longer valid" in done.err
+    assert "not recalled now" in done.err
     shown = call("show", "old", "--json").json
     assert shown["body"] == "Old.\n"
-    assert shown["warning"].startswith("no longer valid")
+    assert shown["warning"].startswith("not recalled now")
 
 
 def test_k4_61_show_cannot_command_the_terminal(home, call):

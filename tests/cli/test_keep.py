@@ -17,7 +17,7 @@ def test_sync_counts_what_it_did(home, call):
     }  # fmt: skip
     assert isinstance(counts["ms"], int)
     (home.user / "a.md").unlink()
-    assert call("sync").out == "0 added, 0 changed, 1 removed, 1 problems\n"
+    assert call("sync").out == "since the last look 0 added, 0 changed, 1 removed; 1 problem\n"
 
 
 def test_reindex_gives_the_same_answers(home, call):
@@ -51,7 +51,7 @@ def test_long_work_says_how_far_it_is_at_a_terminal_alone_and_leaves_no_trace(ho
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
     done = call("sync")
 
-    assert done.out == "0 added, 0 changed, 0 removed, 0 problems\n"
+    assert done.out == "since the last look 0 added, 0 changed, 0 removed; 0 problems\n"
     assert "reading memories … " in done.err
     assert done.err.endswith("\r\x1b[K")
 
