@@ -85,9 +85,15 @@ def _line(line: Line) -> str:
     room = max(MAX_LINE - len(f"- []({target})"), MIN_NAME)
     link = f"- [{_cut(_escape(line.name), room) or 'memory'}]({target})"
     description = _flat(line.description).replace("](", "]\\(")
-    if not description or len(link) + 4 > MAX_LINE:
+    if not description or len(link) + 4 > MAX_LINE or _is_same(line.name, line.description):
         return link
     return f"{link} — {_cut(description, MAX_LINE - len(link) - 3)}"
+
+
+def _is_same(name: str, description: str) -> bool:
+    """Whether a description only says the name again: every agent would read it twice."""
+    said, again = (_flat(text).rstrip(".。!！ ").casefold() for text in (name, description))
+    return said == again
 
 
 def _escape(name: str) -> str:

@@ -120,8 +120,8 @@ def test_any_names_give_one_line_each_within_the_limits_and_parse_back(lines: li
 
 
 def test_lines_stand_by_path_under_a_heading_per_type_with_feedback_and_rules_first(bed: Bed) -> None:
-    bed.put("z.md", memory("Z.", type="fact"))
-    bed.put("b.md", memory("B.", type="rule"))
+    bed.put("z.md", memory("Zed.", type="fact"))
+    bed.put("b.md", memory("Be.", type="rule"))
     bed.put("y/a.md", memory("YA.", type="fact"))
     bed.put("a.md", memory("A.", type="feedback", name="Say it first"))
     bed.sync()
@@ -130,8 +130,8 @@ def test_lines_stand_by_path_under_a_heading_per_type_with_feedback_and_rules_fi
     assert lines[0] == MARKER
     assert lines[1:] == [
         "", "## Feedback", "", "- [Say it first](a.md) — A.",
-        "", "## Rules", "", "- [b](b.md) — B.",
-        "", "## Facts", "", "- [a](y/a.md) — YA.", "- [z](z.md) — Z.",
+        "", "## Rules", "", "- [b](b.md) — Be.",
+        "", "## Facts", "", "- [a](y/a.md) — YA.", "- [z](z.md) — Zed.",
     ]  # fmt: skip
 
 
