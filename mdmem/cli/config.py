@@ -19,7 +19,7 @@ from mdmem.outputs.text import clean
 if TYPE_CHECKING:
     from tomlkit import TOMLDocument
 
-_AT_START = ("watch", "embedder")  # sections that a running daemon reads only when it starts
+_AT_START = ("[watch]", "[embedder]", "recall.aliases")  # what a running daemon reads only when it starts
 
 
 @click.group()
@@ -110,7 +110,7 @@ def set_(name: str, value: str) -> None:
     _check(document, name, file)
     _write(file, document)
     say.out(f"{name} = {_toml(_value(value))}")
-    _tell_daemon(section)
+    _tell_daemon(f"[{section}]", ".".join(name.split(".")[:2]))
 
 
 def _full_name(key: str) -> str:
@@ -183,7 +183,7 @@ def _write(file: str, document: TOMLDocument) -> None:
         raise MachineError(f"the config cannot be written: {error.strerror}", where=file) from error
 
 
-def _tell_daemon(*sections: str) -> None:
+def _tell_daemon(*changed: str) -> None:
     """A running daemon takes the settings over; some only when it starts."""
     from mdmem.daemon import client
 
@@ -192,9 +192,9 @@ def _tell_daemon(*sections: str) -> None:
     except MdmemError as error:
         say.note(f"the daemon did not take it over: {error}")
         return
-    late = [f"[{section}]" for section in sections if section in _AT_START]
+    late = [part for part in _AT_START if part in changed]
     if answer is not None and late:
-        say.note(f"the daemon reads {' and '.join(late)} when it starts: mdmem down && mdmem up")
+        say.note(f"the daemon reads {', '.join(late)} when it starts: mdmem down && mdmem up")
 
 
 @config_command.command(short_help="Open the config file in your editor, and check it.")

@@ -167,7 +167,7 @@ def _explain(error: Any, where: str, variables: Mapping[str, str]) -> ConfigErro
         near = difflib.get_close_matches(path[-1], _siblings(path), n=1, cutoff=0.5)
         hint = f"did you mean {near[0]!r}?" if near else f"accepted here: {', '.join(_siblings(path))}"
         return ConfigError(f"{name} is not a setting", where=where, hint=hint)
-    wanted = error["msg"].partition(", unable to parse")[0]
+    wanted = error["msg"].partition(", unable to parse")[0].replace("valid tuple", "list")
     what = f"{name} is {error['input']!r}: {wanted[:1].lower()}{wanted[1:]}"
     return ConfigError(what, where=where, hint=_default_hint(name))
 

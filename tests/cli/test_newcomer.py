@@ -12,7 +12,7 @@ from mdmem.config import settings
 from mdmem.document.keys import KNOWN_KEYS
 from mdmem.memory import TYPE_ALIASES, TYPES
 from mdmem.outputs.text import hit_lines, list_lines, status_lines
-from tests.conftest import ROOT
+from tests.conftest import ROOT, Daemon
 
 MEMORY = {
     "key": "a", "scope": "user", "scope_ref": None, "path": "/a.md", "name": "A", "description": "A.",
@@ -116,6 +116,22 @@ def test_a_setting_without_its_section_is_found(call):
     assert "did you mean recall.time_decay_lambda?" in done.err
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("recall.aliases.k8s", "kubernetes", "the daemon reads recall.aliases when it starts"),
+        ("embedder.batch", "8", "the daemon reads [embedder] when it starts"),
+        ("recall.time_decay_lambda", "0.02", ""),
+    ],
+)
+def test_what_a_running_daemon_takes_over_late_is_said(call, daemon: Daemon, name, value, said):
+    done = call("config", "set", name, value)
+
+    assert done.code == 0
+    assert done.err.startswith(said)
+    assert bool(done.err) == bool(said)
+
+
 def test_broken_toml_is_said_in_the_same_words_by_every_command(home, call):
     home.put("config.toml", "[recall]\nx = [\n", home.mdmem)
     said = call("list").err
@@ -140,6 +156,15 @@ def test_a_field_that_is_almost_one_of_ours_is_written_and_said(home, call):
     assert "did you mean 'type'?" in call("edit", "a", "--set", "tpye=rule").err
     assert "tpye: rule" in file.read_text()
     assert call("edit", "a", "--set", "colour=blue", "--set", "title=Alpha", "--set", "tag=x").err == ""
+
+
+def test_the_manifest_says_nothing_twice(home, call, project):
+    call("add", "Never push to main.", "--type", "rule")
+    call("add", "Never push to main. Ask first.", "--name", "Pushing")
+    shown = (project / "MEMORY.md").read_text()
+
+    assert "- [Never push to main](never-push-to-main.md)\n" in shown
+    assert "- [Pushing](pushing.md) — Never push to main.\n" in shown
 
 
 @pytest.mark.parametrize("group", ["config", "debug"])
