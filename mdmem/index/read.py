@@ -17,6 +17,10 @@ LAST_GOOD, LAST_TEXT = 1, 2
 _MAX_NEAREST = 4_096  # sqlite-vec takes no greater k
 
 
+# Weights of name, description, body, labels. Said in the query: `ORDER BY rank` costs a third more.
+BM25 = "bm25(memory_fts, 3.0, 1.5, 1.0, 3.0)"
+
+
 class Folder(NamedTuple):
     """A scope folder as the index knows it."""
 
@@ -234,7 +238,8 @@ def lexical(db: Connection, folder_id: int, expression: str, limit: int) -> list
     """
     low, high = folder_id << FOLDER_BITS, (folder_id + 1) << FOLDER_BITS
     rows = db.execute(
-        "SELECT rowid, rank FROM memory_fts WHERE memory_fts MATCH ? AND rowid > ? AND rowid < ? ORDER BY rank LIMIT ?",
+        f"SELECT rowid, {BM25} AS score FROM memory_fts WHERE memory_fts MATCH ? AND rowid > ? AND rowid < ?"
+        " ORDER BY score LIMIT ?",
         (expression, low, high, limit),
     )
     return [(int(row[0]), -float(row[1])) for row in rows]

@@ -79,8 +79,6 @@ CREATE VIRTUAL TABLE memory_fts USING fts5 (
   content = '', contentless_delete = 1,
   tokenize = "porter unicode61 remove_diacritics 2 tokenchars '_'"
 );
--- Weights of name, description, body, labels.
-INSERT INTO memory_fts (memory_fts, rank) VALUES ('rank', 'bm25(3.0, 1.5, 1.0, 3.0)');
 
 -- The pieces of a memory that have, or are to have, a vector. memory_vec (made on first need) has the same ids.
 CREATE TABLE memory_piece (

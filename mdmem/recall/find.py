@@ -142,13 +142,16 @@ class Recall:
         for found, share in relevance:
             if self._admits(query, found, at):
                 recency = self._recency(found, now)
-                why = _why(found, share, recency, found.id in exact, ranks)
-                scored.append((found.id not in exact, -share * recency * found.confidence, _name(found), why, found.id))
+                score = share * recency * found.confidence
+                scored.append((found.id not in exact, -score, _name(found), found, share, recency))
         scored.sort(key=lambda row: row[:3])
         best = scored[: query.limit]
-        entries = read.entries(self.db, (row[4] for row in best))
-        kept = [(entries[entry_id], score, why) for _, score, _, why, entry_id in best if entry_id in entries]
-        return [Hit(e, -score, n, why, why_invalid(e, at)) for n, (e, score, why) in enumerate(kept, 1)]
+        entries = read.entries(self.db, (row[3].id for row in best))
+        kept = [row for row in best if row[3].id in entries]
+        return [
+            Hit(entries[found.id], -score, n, _why(found, share, recency, not inexact, ranks), why_invalid(found, at))
+            for n, (inexact, score, _, found, share, recency) in enumerate(kept, 1)
+        ]
 
     def _recency(self, found: Candidate, now: datetime.datetime) -> float:
         age_days = (now - moment(found.updated)).total_seconds() / 86_400

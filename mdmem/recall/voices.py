@@ -8,7 +8,7 @@ import re
 from mdmem.db import Connection
 from mdmem.index import fold, match_expression, read
 
-DEPTH = 100  # candidates of one voice and folder
+DEPTH = 60  # candidates of one voice and folder
 
 _EDGES = " \t\n.,;!?\"'`()[]{}<>。，；！？、“”‘’（）《》【】"
 _LOOKS_LIKE_KEY = re.compile(r"[\w][:/._-][\w]")
