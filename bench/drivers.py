@@ -216,7 +216,7 @@ class Mdmem(Peer):
         self._ok("sync")
 
     def vectors_left(self) -> int:
-        return int(self._ok("status")["index"]["pending_vectors"])
+        return int(self._ok("status")["status"]["index"]["pending_vectors"])
 
 
 @contextlib.contextmanager

@@ -7,7 +7,7 @@ import shlex
 import subprocess
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from mdmem import files
 from mdmem.config import Paths, find_paths
@@ -16,6 +16,9 @@ from mdmem.files import git
 from mdmem.models import Embedder, make_embedder
 from mdmem.models import EmbedderSettings as ModelSettings
 from mdmem.scope import PROJECT_FOLDER, Project, Projects, Scope, check_ref, project_root
+
+if TYPE_CHECKING:
+    from mdmem.config.settings import Settings
 
 
 class Roster(NamedTuple):
@@ -26,24 +29,30 @@ class Roster(NamedTuple):
 
 
 class App:
-    """One person's mdmem on this machine."""
+    """One person's mdmem on this machine. `lasting`: the process stays, and must not carry what it needs only once."""
 
-    def __init__(self, paths: Paths | None = None) -> None:
+    def __init__(self, paths: Paths | None = None, *, lasting: bool = False) -> None:
+        self._lasting = lasting
         self.paths = paths or find_paths()
         self.projects = Projects(self.paths.scopes_file)
         self._known_same: dict[Project, tuple[int, int]] = {}  # projects looked at -> what their `.git` was then
 
     @cached_property
-    def settings(self):  # type: ignore[no-untyped-def]
-        from mdmem.config import settings
+    def settings(self) -> Settings:
+        return self._load_settings()
 
-        return settings.load(self.paths.config_file)
+    def _load_settings(self) -> Settings:
+        if self._lasting:
+            from mdmem.config.apart import load_apart
+
+            return load_apart(self.paths.config_file)
+        from mdmem.config.settings import load
+
+        return load(self.paths.config_file)
 
     def reload_settings(self) -> None:
         """Read the config again. Raises ConfigError when it is broken; the settings known stay then."""
-        from mdmem.config import settings
-
-        self.settings = settings.load(self.paths.config_file)
+        self.settings = self._load_settings()
 
     # --- scopes -----------------------------------------------------------
 

@@ -149,7 +149,7 @@ def daemon_command(log_file: bool) -> int:
     from mdmem.daemon import logs
     from mdmem.daemon.run import run
 
-    app = App()
+    app = App(lasting=True)
     if log_file:
         app.prepare_folders()
         logs.to_file(app.paths.log)
