@@ -89,13 +89,13 @@ class App:
             return "the scope folder is a link or no folder"
         if not project.repository and not project.inode:
             return None
-        inode = _git_inode(project.root)
-        if inode is None or inode == project.inode:
-            return None  # away for now, or the same repository as when it was trusted
+        here = [files.birth(path) for path in (Path(project.root, ".git"), Path(project.root))]
+        if here[1] is None or any(_is_same(project, found) for found in here):
+            return None  # away for now, or what was trusted
         repository = git.repository(Path(project.root))
         if repository and project.repository and git.first_commit(repository) == project.repository:
             return None
-        return "another repository lies here than the one that was trusted"
+        return "something else lies here than what was trusted"
 
     def caller(self, cwd: str | None, agent: str | None = None, roster: Roster | None = None) -> list[Scope]:
         """The scopes a caller may see: user, the trusted project around its working directory, its own agent scope."""
@@ -115,6 +115,10 @@ class App:
         folder = f"{root}/{PROJECT_FOLDER}"
         scopes = (roster or self.roster()).scopes
         return next((s for s in scopes if s.kind == "project" and s.folder == folder), None)
+
+    def is_current(self, scope: Scope) -> bool:
+        """Whether a scope's folder is still one, as the files say at this moment. Raises ConfigError as `roster`."""
+        return any(found.folder == scope.folder for found in self.roster().scopes)
 
     def untrusted_at(self, cwd: str | None, roster: Roster | None = None) -> str | None:
         """The scope folder around a working directory that is there but not trusted; None when all is well."""
@@ -158,7 +162,8 @@ class App:
         """Know and trust a project at a place; its scope, and whether it is new here."""
         repository = git.repository(Path(root))
         commit = git.first_commit(repository) if repository else None
-        project, new = self.projects.put(root, trusted=True, repository=commit or "", inode=_git_inode(root) or 0)
+        inode, born = files.birth(Path(root, ".git")) or files.birth(Path(root)) or (0, 0)
+        project, new = self.projects.put(root, trusted=True, repository=commit or "", inode=inode, born=born)
         return Scope("project", project.ref, f"{root}/{PROJECT_FOLDER}"), new
 
     def untrust(self, root: str) -> Scope:
@@ -166,7 +171,7 @@ class App:
         known = self.projects.find(root)
         if known is None:
             raise NotFoundError("this project is not known here", where=root, hint="see: mdmem status")
-        self.projects.put(root, trusted=False, repository=known.repository, inode=known.inode)
+        self.projects.put(root, trusted=False, repository=known.repository, inode=known.inode, born=known.born)
         return Scope("project", known.ref, f"{root}/{PROJECT_FOLDER}")
 
     # --- parts ------------------------------------------------------------
@@ -227,11 +232,10 @@ def _is_ref(name: str) -> bool:
     return True
 
 
-def _git_inode(root: str) -> int | None:
-    try:
-        return os.stat(f"{root}/.git").st_ino
-    except OSError:
-        return None
+def _is_same(project: Project, found: tuple[int, int] | None) -> bool:
+    if found is None or found[0] != project.inode:
+        return False
+    return found[1] == project.born or 0 in (found[1], project.born)
 
 
 def _checkouts(project: Project) -> list[Scope]:
