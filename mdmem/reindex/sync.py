@@ -104,6 +104,8 @@ class _Pass:
 
     def run(self, hints: Iterable[str] | None) -> Outcome:
         folder = self._folder()
+        if self.scope.kind == "project" and not self.scope.mount and self.root.is_symlink():
+            return self._away("offline")  # a checkout may have put it there: what it leads to is not the project's
         paths = None if hints is None else sorted(set(hints))
         if paths is not None and not (folder.complete and folder.state == "ok"):
             paths = None  # a folder that was away, or never whole, is looked at as a whole
