@@ -111,9 +111,9 @@ def test_a_project_is_written_at_once_with_the_persons_comments_kept(tmp_path: P
     path = tmp_path / "deep" / "scopes.toml"
     projects = Projects(str(path))
     assert projects.all() == []
-    first, new = projects.put("/work/acme", trusted=True, repository="abc", inode=7)
+    first, new = projects.put("/work/acme", trusted=True, repository="abc", inode=7, born=0)
     path.write_text(path.read_text() + "# my own comment\n")
-    second, _ = projects.put("/other/acme", trusted=False, repository="", inode=0)
+    second, _ = projects.put("/other/acme", trusted=False, repository="", inode=0, born=0)
 
     assert new
     assert first == Project("acme", "/work/acme", True, "abc", 7)
@@ -128,21 +128,21 @@ def test_a_project_is_written_at_once_with_the_persons_comments_kept(tmp_path: P
 def test_a_project_keeps_its_ref_and_an_equal_one_is_not_written_again(tmp_path: Path) -> None:
     path = tmp_path / "scopes.toml"
     projects = Projects(str(path))
-    first, _ = projects.put("/work/acme", trusted=True, repository="", inode=0)
+    first, _ = projects.put("/work/acme", trusted=True, repository="", inode=0, born=0)
     before = path.stat().st_ino
-    again, new = projects.put("/work/acme", trusted=True, repository="", inode=0)
+    again, new = projects.put("/work/acme", trusted=True, repository="", inode=0, born=0)
     assert (again, new, path.stat().st_ino) == (first, False, before)
 
-    changed, new = projects.put("/work/acme", trusted=False, repository="", inode=0)
+    changed, new = projects.put("/work/acme", trusted=False, repository="", inode=0, born=0)
     assert (changed.ref, changed.trusted, new) == ("acme", False, False)
-    root, _ = projects.put("/", trusted=True, repository="", inode=0)
+    root, _ = projects.put("/", trusted=True, repository="", inode=0, born=0)
     assert root.ref == "root"
 
 
 def test_an_edit_by_hand_is_read_again(tmp_path: Path) -> None:
     path = tmp_path / "scopes.toml"
     projects = Projects(str(path))
-    projects.put("/work/acme", trusted=True, repository="", inode=0)
+    projects.put("/work/acme", trusted=True, repository="", inode=0, born=0)
     path.write_text(path.read_text().replace("true", "false"))
 
     assert not projects.all()[0].trusted
@@ -182,7 +182,7 @@ def test_a_file_that_cannot_be_read_or_written_is_told(tmp_path: Path) -> None:
         Projects(str(tmp_path / "scopes.toml")).all()
     (tmp_path / "file").touch()
     with pytest.raises((MachineError, ConfigError)):
-        Projects(str(tmp_path / "file" / "scopes.toml")).put("/a", trusted=True, repository="", inode=0)
+        Projects(str(tmp_path / "file" / "scopes.toml")).put("/a", trusted=True, repository="", inode=0, born=0)
     (tmp_path / "bytes.toml").write_bytes(b"\xff\xfe")
     with pytest.raises(ConfigError):
         Projects(str(tmp_path / "bytes.toml")).all()

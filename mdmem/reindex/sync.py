@@ -21,7 +21,7 @@ from mdmem.index.read import Folder, Known
 from mdmem.index.write import Writer
 from mdmem.ledger import Ledger
 from mdmem.reindex.look import Broken, Finding, Gone, Readable, Same, Unclear, Unreadable, look_into, rfc3339
-from mdmem.reindex.plan import is_mass_removal, plan
+from mdmem.reindex.plan import MASS, is_mass_removal, plan
 from mdmem.scope import Scope
 
 BATCH = 500  # files of one transaction
@@ -106,6 +106,8 @@ class _Pass:
     def run(self, hints: Iterable[str] | None) -> Outcome:
         folder = self._folder()
         known_here = self.identity == (folder.device, folder.inode)
+        if self.scope.kind == "project" and not self.scope.mount and self.root.is_symlink():
+            return self._away("offline")  # a checkout may have put it there: what it leads to is not the project's
         paths = None if hints is None else sorted(set(hints))
         if paths is not None and not (folder.complete and folder.state == "ok" and known_here):
             paths = None  # a folder that was away, never whole, or is another one now is looked at as a whole
@@ -123,8 +125,7 @@ class _Pass:
 
     def _follow(self, folder: Folder, paths: list[str] | None, scan: Scan, known: dict[str, Known]) -> Outcome:
         todo = plan(scan.found, known, scan.unreadable)
-        held = len(known) if paths is None else read.count_entries(self.s.db, self.folder_id)
-        if not self.second_look and is_mass_removal(len(todo.removed), held):
+        if not self.second_look and self._is_mass_removal(len(todo.removed), None if paths else len(known)):
             return Outcome(self.folder_id, folder.state, unclear=None)
         removed = {row.path: row for row in todo.removed}
         batches = [todo.read[at : at + BATCH] for at in range(0, len(todo.read), BATCH)] or [[]]
@@ -140,6 +141,12 @@ class _Pass:
                 if n == len(batches) - 1:
                     self._finish(paths, scan, removed, whole=paths is None)
         return self._outcome(removed, scan)
+
+    def _is_mass_removal(self, removed: int, held: int | None) -> bool:
+        """`held`: how many memories the folder has; counted only where it matters, for that takes a look at each."""
+        if removed <= MASS:
+            return False
+        return is_mass_removal(removed, read.count_entries(self.s.db, self.folder_id) if held is None else held)
 
     def _folder(self) -> Folder:
         found = read.find_folder(self.s.db, printable(self.scope.folder))

@@ -274,7 +274,7 @@ def test_k8_another_repository_at_the_same_place_is_not_trusted(bed: Bed, projec
     git_folder = project / ".git"
     shutil.copytree(git_folder, project / "copy")
     shutil.rmtree(git_folder)
-    assert bed.app.roster().untrusted == [], "away for now"
+    assert len(bed.app.roster().untrusted) == 1, "what was trusted is not there"
 
     (project / "copy").rename(git_folder)
     assert bed.app.roster().untrusted == [], "the same first commit"
@@ -282,7 +282,7 @@ def test_k8_another_repository_at_the_same_place_is_not_trusted(bed: Bed, projec
     git(project, "init", "-q")
     git(project, "commit", "-q", "--allow-empty", "-m", "other")
     (_, why) = bed.app.roster().untrusted[0]
-    assert "another repository" in why
+    assert "something else" in why
 
 
 def test_a_new_memory_goes_to_the_scope_asked_for_else_the_project_else_the_user(bed: Bed, project: Path) -> None:
