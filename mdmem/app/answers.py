@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import datetime
 import logging
+import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Protocol
@@ -121,7 +122,7 @@ class Answers:
         hits = [hit for hit in answer.hits if looked.vouches_for(hit.entry)]
         degraded = [*answer.degraded, *self._missing(request, roster)]
         if len(hits) < len(answer.hits):
-            degraded.append(f"{len(answer.hits) - len(hits)} left out: their files changed and are not indexed yet")
+            degraded.append(f"{len(answer.hits) - len(hits)} left out: their files moved on and are not indexed yet")
         return {"hits": [hit_json(hit, answer.mode, degraded) for hit in hits], "degraded": degraded}
 
     def _query(self, request: Request, text: str, mode: str, ids: tuple[int, ...]) -> Query:
@@ -284,17 +285,16 @@ class _Freshness:
 
     def vouches_for(self, entry: Entry) -> bool:
         """A row may be given out when its file was looked at, even if what stands there now (an editor may be half
-        way) is not taken for its new state yet.
+        way) is not taken for its new state yet. One whose file is gone may not: its row outlives it for a moment where
+        many went at once, and are looked at twice.
         """
-        return not self._behind or is_fresh(entry)
+        return _is_there(entry) and (not self._behind or is_fresh(entry))
 
 
 def is_fresh(entry: Entry) -> bool:
     """Whether a row's file is still as it was read: size, times and inode."""
-    import os
-
     try:
-        stat = os.lstat(os.path.join(files.from_printable(entry.folder), raw_rel(entry)))
+        stat = os.lstat(_file_of(entry))
     except OSError:
         return False
     return (stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_ino) == (
@@ -303,6 +303,21 @@ def is_fresh(entry: Entry) -> bool:
         entry.ctime_ns,
         entry.inode,
     )
+
+
+def _is_there(entry: Entry) -> bool:
+    """Whether anything has the name of a row's file; what can't be looked at counts as there."""
+    try:
+        os.lstat(_file_of(entry))
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError:
+        return True
+    return True
+
+
+def _file_of(entry: Entry) -> str:
+    return os.path.join(files.from_printable(entry.folder), raw_rel(entry))
 
 
 def error_json(error: MdmemError) -> dict[str, Any]:

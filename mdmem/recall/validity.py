@@ -6,6 +6,8 @@ import datetime
 
 from mdmem.index.read import Candidate, Entry
 
+_LAST_DAY = datetime.datetime(9999, 12, 30, tzinfo=datetime.UTC)
+
 
 def why_invalid(entry: Entry | Candidate, at: datetime.datetime) -> str | None:
     """Why a memory does not hold at a moment, in a few words; None when it holds.
@@ -33,7 +35,8 @@ def moment(text: str, *, whole_day: bool = False) -> datetime.datetime:
     if found.tzinfo is None:
         found = found.replace(tzinfo=datetime.UTC)
     if whole_day and len(text) == 10:
-        found += datetime.timedelta(days=1)
+        # 9999-12-31 is how many people write "for ever", and the day after it is no date.
+        found = min(found, _LAST_DAY) + datetime.timedelta(days=1)
     return found
 
 
