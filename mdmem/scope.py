@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import hashlib
 import os
 import re
+import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from mdmem.errors import ConfigError, MachineError, UsageError
+from mdmem.errors import ConfigError, LockError, MachineError, UsageError
 
 PROJECT_FOLDER = ".mdmem"
+_ALONE_S = 5.0
 KINDS = ("user", "project", "agent")
 
 
@@ -37,8 +42,9 @@ class Scope(NamedTuple):
 
 
 class Project(NamedTuple):
-    """One known project. `repository` is the id of its first commit ('' where there is none), `inode` that of its
-    `.git` (0 where there is none): together they tell another repository at the same place.
+    """One known project. `repository` is the id of its first commit ('' where there is none); `inode` and `born` are
+    those of its `.git`, or of `root` where there is none (see `files.birth`): together they tell whether something else
+    lies at the same place now.
     """
 
     ref: str
@@ -46,6 +52,7 @@ class Project(NamedTuple):
     trusted: bool
     repository: str = ""
     inode: int = 0
+    born: int = 0
 
 
 def check_ref(text: str, what: str = "agent id") -> str:
@@ -74,6 +81,37 @@ def project_root(cwd: str) -> str | None:
         here = parent
 
 
+@contextlib.contextmanager
+def alone(folder: str) -> Iterator[None]:
+    """Hold the lock of a folder of ours, made if need be, while a file in it is read, changed and written back.
+
+    Of two commands at once one would undo what the other has just said to be done. Raises LockError, MachineError.
+    """
+    try:
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except OSError as error:
+        raise MachineError(f"cannot be written: {error.strerror}", where=folder) from error
+    try:
+        _lock(descriptor, folder)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _lock(descriptor: int, folder: str) -> None:
+    give_up = time.monotonic() + _ALONE_S
+    while True:
+        try:
+            return fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() > give_up:
+                raise LockError("another command keeps this folder locked", where=folder) from None
+            time.sleep(0.005)
+        except OSError:
+            return  # a network disk that knows no locks on folders
+
+
 class Projects:
     """The projects of scopes.toml, in file order; every change is written back at once, comments kept."""
 
@@ -93,13 +131,14 @@ class Projects:
     def find(self, root: str) -> Project | None:
         return next((p for p in self.all() if p.root == root), None)
 
-    def put(self, root: str, *, trusted: bool, repository: str, inode: int) -> tuple[Project, bool]:
+    def put(self, root: str, *, trusted: bool, repository: str, inode: int, born: int) -> tuple[Project, bool]:
         """Record a project at a place; the project, and whether it is new. Its ref is made once and then kept."""
-        known = self.find(root)
-        ref = known.ref if known else self._new_ref(root)
-        project = Project(ref, root, trusted, repository, inode)
-        if project != known:
-            self._save(project)
+        with alone(os.path.dirname(self.path)):
+            known = self.find(root)
+            ref = known.ref if known else self._new_ref(root)
+            project = Project(ref, root, trusted, repository, inode, born)
+            if project != known:
+                self._save(project)
         return project, known is None
 
     def _new_ref(self, root: str) -> str:
@@ -123,10 +162,8 @@ class Projects:
         self._write(tomlkit.dumps(document))
 
     def _write(self, text: str) -> None:
-        folder = os.path.dirname(self.path)
         temporary = f"{self.path}.{os.getpid()}.tmp"
         try:
-            os.makedirs(folder, mode=0o700, exist_ok=True)
             fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
             with os.fdopen(fd, "w", encoding="utf-8") as file:
                 file.write(text)
@@ -169,6 +206,5 @@ def _parse(text: str, path: str) -> list[Project]:
 def _project(table: dict[str, Any]) -> Project:
     root = os.path.realpath(os.path.expanduser(str(table["root"])))
     trusted = table.get("trusted", False)
-    return Project(
-        str(table["ref"]), root, trusted is True, str(table.get("repository", "")), int(table.get("inode", 0))
-    )
+    inode, born = (int(table.get(name, 0)) for name in ("inode", "born"))
+    return Project(str(table["ref"]), root, trusted is True, str(table.get("repository", "")), inode, born)

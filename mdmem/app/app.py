@@ -99,12 +99,16 @@ class App:
             return "the scope folder is a link or no folder"
         if not project.repository and not project.inode:
             return None
+        repository, place = (files.birth(path) for path in (Path(project.root, ".git"), Path(project.root)))
+        if place is None or any(_is_surely(project, found) for found in (repository, place)):
+            return None  # away for now, or what was trusted
         stamp = _git_stamp(project.root)
-        if stamp is None or self._known_same.get(project) == stamp:
-            return None  # away for now, or looked at before
-        if not _is_same(project, stamp[0]):
-            return "another repository lies here than the one that was trusted"
-        self._known_same[project] = stamp
+        if stamp is not None and self._known_same.get(project) == stamp:
+            return None  # looked at before
+        if not _is_same(project, repository or place):
+            return "something else lies here than what was trusted"
+        if stamp is not None:
+            self._known_same[project] = stamp
         return None
 
     def caller(self, cwd: str | None, agent: str | None = None, roster: Roster | None = None) -> list[Scope]:
@@ -125,6 +129,10 @@ class App:
         folder = f"{root}/{PROJECT_FOLDER}"
         scopes = (roster or self.roster()).scopes
         return next((s for s in scopes if s.kind == "project" and s.folder == folder), None)
+
+    def is_current(self, scope: Scope) -> bool:
+        """Whether a scope's folder is still one, as the files say at this moment. Raises ConfigError as `roster`."""
+        return any(found.folder == scope.folder for found in self.roster().scopes)
 
     def untrusted_at(self, cwd: str | None, roster: Roster | None = None) -> str | None:
         """The scope folder around a working directory that is there but not trusted; None when all is well."""
@@ -168,7 +176,8 @@ class App:
         """Know and trust a project at a place; its scope, and whether it is new here."""
         repository = git.repository(Path(root))
         commit = git.first_commit(repository) if repository else None
-        project, new = self.projects.put(root, trusted=True, repository=commit or "", inode=_git_inode(root) or 0)
+        inode, born = files.birth(Path(root, ".git")) or files.birth(Path(root)) or (0, 0)
+        project, new = self.projects.put(root, trusted=True, repository=commit or "", inode=inode, born=born)
         return Scope("project", project.ref, f"{root}/{PROJECT_FOLDER}"), new
 
     def untrust(self, root: str) -> Scope:
@@ -176,7 +185,7 @@ class App:
         known = self.projects.find(root)
         if known is None:
             raise NotFoundError("this project is not known here", where=root, hint="see: mdmem status")
-        self.projects.put(root, trusted=False, repository=known.repository, inode=known.inode)
+        self.projects.put(root, trusted=False, repository=known.repository, inode=known.inode, born=known.born)
         return Scope("project", known.ref, f"{root}/{PROJECT_FOLDER}")
 
     # --- parts ------------------------------------------------------------
@@ -251,20 +260,22 @@ def _git_stamp(root: str) -> tuple[int, int] | None:
     return stat.st_ino, stat.st_ctime_ns
 
 
-def _git_inode(root: str) -> int | None:
-    stamp = _git_stamp(root)
-    return stamp[0] if stamp else None
+def _is_surely(project: Project, found: tuple[int, int] | None) -> bool:
+    """Whether something is what was trusted, by a birth that nothing else can have."""
+    return found is not None and bool(found[1]) and found == (project.inode, project.born)
 
 
-def _is_same(project: Project, inode: int) -> bool:
-    """Whether the repository at a project's place is the one that was trusted."""
-    repository = git.repository(Path(project.root))
-    if inode == project.inode:
-        # A repository that is removed and made again often gets its inode again: it must hold the commit as well.
-        return not (repository and project.repository) or git.holds(repository, project.repository) is not False
-    if repository is None or not project.repository:
+def _is_same(project: Project, found: tuple[int, int]) -> bool:
+    """Whether the repository at a project's place, or the place itself, is what was trusted, as far as can be known."""
+    inside = git.repository(Path(project.root)) if os.path.lexists(f"{project.root}/.git") else None
+    if found[0] == project.inode and 0 in (found[1], project.born):
+        # The file system tells no births, and an inode is given again to what is made next.
+        if not project.repository:
+            return True
+        return inside is not None and git.holds(inside, project.repository) is not False
+    if inside is None or not project.repository:
         return False
-    return git.first_commit(repository) == project.repository
+    return git.first_commit(inside) == project.repository
 
 
 def _checkouts(project: Project) -> list[Scope]:

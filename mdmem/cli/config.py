@@ -15,6 +15,7 @@ from mdmem.cli import options, say
 from mdmem.config import find_paths
 from mdmem.errors import ConfigError, MachineError, MdmemError, RefusedError, SilentError, UsageError
 from mdmem.outputs.text import clean
+from mdmem.scope import alone
 
 if TYPE_CHECKING:
     from tomlkit import TOMLDocument
@@ -99,16 +100,17 @@ def set_(name: str, value: str) -> None:
     if not dot or not key:
         raise UsageError(f"{name!r} is not SECTION.KEY", hint=_full_name(name))
     file = find_paths().config_file
-    document = _read(file)
-    table = document.setdefault(section, tomlkit.table())
-    if not isinstance(table, dict):
-        raise ConfigError(f"{section} is not a section", where=file, hint=f"write it as [{section}]")
-    *inner, last = key.split(".")
-    for part in inner:
-        table = table.setdefault(part, tomlkit.table())
-    table[last] = _value(value)
-    _check(document, name, file)
-    _write(file, document)
+    with alone(os.path.dirname(file)):
+        document = _read(file)
+        table = document.setdefault(section, tomlkit.table())
+        if not isinstance(table, dict):
+            raise ConfigError(f"{section} is not a section", where=file, hint=f"write it as [{section}]")
+        *inner, last = key.split(".")
+        for part in inner:
+            table = table.setdefault(part, tomlkit.table())
+        table[last] = _value(value)
+        _check(document, name, file)
+        _write(file, document)
     say.out(f"{name} = {_toml(_value(value))}")
     _tell_daemon(f"[{section}]", ".".join(name.split(".")[:2]))
 
