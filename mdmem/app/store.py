@@ -29,7 +29,7 @@ from mdmem.db import (
     shrink,
     transaction,
 )
-from mdmem.errors import Problem
+from mdmem.errors import ConfigError, Problem
 from mdmem.files import printable
 from mdmem.index import read
 from mdmem.index.read import Folder
@@ -216,10 +216,11 @@ class Store:
         folder = read.find_folder(self.db, printable(scope.folder))
         if scope.mount or folder is None or folder.state != "ok" or not folder.complete:
             return None
-        if scope.kind == "project":
-            busy = busy_reason(scope.folder)
-            if busy:
-                return busy
+        if scope.kind == "project" and not self._may_write(scope):
+            return "whether this is a scope still"
+        busy = busy_reason(scope.folder)
+        if busy:
+            return busy
 
         def listing(type_name: str) -> list[manifest.Line]:
             rows = read.manifest_entries(self.db, folder.id, type_name)
@@ -228,6 +229,15 @@ class Store:
         _, problem = manifest.update(scope, read.manifest_counts(self.db, folder.id), listing)
         self._manifest_problem(folder.id, problem)
         return None
+
+    def _may_write(self, scope: Scope) -> bool:
+        """Whether a project's folder is still what was trusted: a checkout may have put a link there, or a person
+        another repository, since the scopes were last read.
+        """
+        try:
+            return self.app.is_current(scope)
+        except ConfigError:
+            return False  # nobody can say; what is known stays readable
 
     def _manifest_problem(self, folder_id: int, problem: Problem | None) -> None:
         held = read.problem_codes(self.db, folder_id, "manifest")

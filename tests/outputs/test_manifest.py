@@ -300,7 +300,10 @@ def test_b5_conflict_markers_of_a_real_merge_are_replaced_by_a_fresh_manifest(be
     diverge(bed)
     git(bed.folder, "merge", "-q", "other")
     assert "<<<<<<<" in bed.manifest()
+    bed.sync()
+    assert "<<<<<<<" in bed.manifest(), "it waits for git"
 
+    commit(bed, "merged")
     bed.sync()
     assert links(bed.manifest()) == ["a.md", "b.md", "c.md"]
     assert "<<<<" not in bed.manifest()
@@ -333,6 +336,7 @@ def test_b5_two_manifests_made_on_two_branches_are_merged_into_one(bed: Bed) -> 
     bed.sync()
     commit(bed, "main")
     git(bed.folder, "merge", "-q", "other")
+    commit(bed, "merged")
     bed.sync()
 
     assert links(bed.manifest()) == ["b.md", "c.md"]
