@@ -106,7 +106,9 @@ class App:
         if stamp is not None and self._known_same.get(project) == stamp:
             return None  # looked at before
         if not _is_same(project, repository or place):
-            return "something else lies here than what was trusted"
+            if repository is None:
+                return "what was trusted here is gone, and this is no repository"
+            return "another repository lies here than the one that was trusted"
         if stamp is not None:
             self._known_same[project] = stamp
         return None
