@@ -131,7 +131,7 @@ class Projects:
     def find(self, root: str) -> Project | None:
         return next((p for p in self.all() if p.root == root), None)
 
-    def put(self, root: str, *, trusted: bool, repository: str, inode: int, born: int) -> tuple[Project, bool]:
+    def put(self, root: str, *, trusted: bool, repository: str, inode: int, born: int = 0) -> tuple[Project, bool]:
         """Record a project at a place; the project, and whether it is new. Its ref is made once and then kept."""
         with alone(os.path.dirname(self.path)):
             known = self.find(root)

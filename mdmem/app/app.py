@@ -35,6 +35,7 @@ class App:
         self._lasting = lasting
         self.paths = paths or find_paths()
         self.projects = Projects(self.paths.scopes_file)
+        self._known_same: dict[Project, tuple[int, int]] = {}  # projects looked at -> what their `.git` was then
 
     @cached_property
     def settings(self) -> Settings:
@@ -98,13 +99,19 @@ class App:
             return "the scope folder is a link or no folder"
         if not project.repository and not project.inode:
             return None
-        here = [files.birth(path) for path in (Path(project.root, ".git"), Path(project.root))]
-        if here[1] is None or any(_is_same(project, found) for found in here):
+        repository, place = (files.birth(path) for path in (Path(project.root, ".git"), Path(project.root)))
+        if place is None or any(_is_surely(project, found) for found in (repository, place)):
             return None  # away for now, or what was trusted
-        repository = git.repository(Path(project.root))
-        if repository and project.repository and git.first_commit(repository) == project.repository:
-            return None
-        return "something else lies here than what was trusted"
+        stamp = _git_stamp(project.root)
+        if stamp is not None and self._known_same.get(project) == stamp:
+            return None  # looked at before
+        if not _is_same(project, repository or place):
+            if repository is None:
+                return "what was trusted here is gone, and this is no repository"
+            return "another repository lies here than the one that was trusted"
+        if stamp is not None:
+            self._known_same[project] = stamp
+        return None
 
     def caller(self, cwd: str | None, agent: str | None = None, roster: Roster | None = None) -> list[Scope]:
         """The scopes a caller may see: user, the trusted project around its working directory, its own agent scope."""
@@ -246,10 +253,31 @@ def _is_ref(name: str) -> bool:
     return True
 
 
-def _is_same(project: Project, found: tuple[int, int] | None) -> bool:
-    if found is None or found[0] != project.inode:
+def _git_stamp(root: str) -> tuple[int, int] | None:
+    """(inode, change time in ns) of a project's `.git`; None where there is none."""
+    try:
+        stat = os.stat(f"{root}/.git")
+    except OSError:
+        return None
+    return stat.st_ino, stat.st_ctime_ns
+
+
+def _is_surely(project: Project, found: tuple[int, int] | None) -> bool:
+    """Whether something is what was trusted, by a birth that nothing else can have."""
+    return found is not None and bool(found[1]) and found == (project.inode, project.born)
+
+
+def _is_same(project: Project, found: tuple[int, int]) -> bool:
+    """Whether the repository at a project's place, or the place itself, is what was trusted, as far as can be known."""
+    inside = git.repository(Path(project.root)) if os.path.lexists(f"{project.root}/.git") else None
+    if found[0] == project.inode and 0 in (found[1], project.born):
+        # The file system tells no births, and an inode is given again to what is made next.
+        if not project.repository:
+            return True
+        return inside is not None and git.holds(inside, project.repository) is not False
+    if inside is None or not project.repository:
         return False
-    return found[1] == project.born or 0 in (found[1], project.born)
+    return git.first_commit(inside) == project.repository
 
 
 def _checkouts(project: Project) -> list[Scope]:

@@ -87,7 +87,7 @@ class Daemon:
 
     def wait(self) -> int:
         """Until a signal, a `stop` request, or the end of the worker. Returns an exit code."""
-        while not self.done.wait(1.0):
+        while not self.done.wait(2.0):
             if not self.worker.is_alive():
                 log.error("the worker ended; stopping")
                 return 70

@@ -24,7 +24,7 @@ ROSTER_NS = 5_000_000_000  # how often to look for scope folders that came or we
 
 
 class Watches:
-    """Keeps the watches in step with the scopes. `tick` runs on the worker's thread, once a second."""
+    """Keeps the watches in step with the scopes. `tick` runs on the worker's thread, every two seconds."""
 
     def __init__(self, worker: Worker) -> None:
         self.worker = worker
@@ -112,7 +112,7 @@ class Watches:
         self.worker.poll(folder, self._poll_s if mode == "polling" else None)
 
     def _check(self, scope: Scope, now_ns: int) -> None:
-        """Is the watch alive? Its threads and its folder each second, a cookie once a minute."""
+        """Is the watch alive? Its threads and its folder at each tick, a cookie once a minute."""
         folder = scope.folder
         lost = next(
             (k for k, sent in self._cookies.items() if k[0] == folder and now_ns - sent > COOKIE_LIMIT_NS), None

@@ -24,7 +24,7 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 MANY_FILES = 300  # a sync of more leaves memory behind that is worth giving back
-TICK_NS = 1_000_000_000
+TICK_NS = 2_000_000_000
 TURN_NS = 50_000_000
 MANIFEST_WAIT_NS = 500_000_000  # while git is at work
 DATES_QUIET_NS = 1_000_000_000  # git is asked once for a run of saves

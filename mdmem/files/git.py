@@ -146,6 +146,13 @@ def first_commit(repo: Repository) -> str | None:
     return _object_id(_git(repo.top, "rev-list", "--max-parents=0", "--first-parent", "--max-count=1", "HEAD"))
 
 
+def holds(repo: Repository, commit: str) -> bool | None:
+    """Whether a commit is in a repository; asks no history. None where git is missing or takes too long."""
+    if _git(repo.top, "cat-file", "-e", f"{commit}^{{commit}}") is not None:
+        return True
+    return None if _git(repo.top, "rev-parse", "--git-dir") is None else False
+
+
 def dates(repo: Repository, folder: Path) -> dict[str, tuple[str, str]]:
     """When each committed file below `folder` was first and last committed: rel -> (first, last), RFC 3339 UTC.
 

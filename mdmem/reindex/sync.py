@@ -105,6 +105,8 @@ class _Pass:
 
     def run(self, hints: Iterable[str] | None) -> Outcome:
         folder = self._folder()
+        if self._is_link():
+            return self._away("offline")
         known_here = self.identity == (folder.device, folder.inode)
         if self.scope.kind == "project" and not self.scope.mount and self.root.is_symlink():
             return self._away("offline")  # a checkout may have put it there: what it leads to is not the project's
@@ -122,6 +124,10 @@ class _Pass:
         if paths is None and self._emptied(folder, scan, known):
             return self._away("offline")
         return self._follow(folder, paths, scan, known)
+
+    def _is_link(self) -> bool:
+        """A checkout may put a link in the place of a project's folder: what it leads to is not the project's."""
+        return self.scope.kind == "project" and not self.scope.mount and self.root.is_symlink()
 
     def _follow(self, folder: Folder, paths: list[str] | None, scan: Scan, known: dict[str, Known]) -> Outcome:
         todo = plan(scan.found, known, scan.unreadable)
