@@ -23,8 +23,9 @@ Connection = apsw.Connection
 # What a damaged or foreign file raises, when it is opened or much later.
 DAMAGE = (apsw.CorruptError, apsw.NotADBError)
 DatabaseError = apsw.Error
-# While a file of ours is opened, an error in SQL is damage too: a header of no known format, a table that is gone.
-_UNUSABLE = (*DAMAGE, apsw.SQLError)
+# While a file of ours is opened or read, an error in SQL is damage too: a header of no known format, a table that is
+# gone. Or not there yet: an index that is being made anew is empty for a moment.
+UNUSABLE = (*DAMAGE, apsw.SQLError)
 _TABLE = re.compile(r"^CREATE (?:VIRTUAL )?TABLE (\w+)", re.MULTILINE)
 
 
@@ -42,9 +43,19 @@ INDEX = Kind("index", 0x6D644958, 1, "mdmem.index", "NORMAL")
 LEDGER = Kind("ledger", 0x6D644C47, 1, "mdmem.ledger", "FULL")
 
 
-def open_reader(kind: Kind, path: str) -> Connection:
-    """A read-only connection. Raises apsw.CantOpenError when there is no file yet."""
-    connection = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_NOMUTEX)
+def open_reader(kind: Kind, path: str, *, wait_s: float = 0.0) -> Connection:
+    """A read-only connection. Raises apsw.CantOpenError when there is no file, nor one within `wait_s`: while it is
+    made anew there is none for a moment.
+    """
+    give_up = time.monotonic() + wait_s
+    while True:
+        try:
+            connection = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_NOMUTEX)
+            break
+        except apsw.CantOpenError:
+            if time.monotonic() >= give_up:
+                raise
+            time.sleep(0.01)
     _pragmas(connection, kind, cache_kib=4_096)
     return connection
 
@@ -58,7 +69,7 @@ def open_writer(kind: Kind, path: str) -> Connection:
     _make_private(path)
     try:
         connection = _open_checked(kind, path)
-    except _UNUSABLE as error:
+    except UNUSABLE as error:
         set_aside(path, "damaged")
         if kind is LEDGER:
             raise LedgerError(
@@ -273,6 +284,13 @@ class WriterLock:
     @property
     def held(self) -> bool:
         return self._fd is not None
+
+    def is_in_place(self) -> bool:
+        """Whether the lock that is held is the one that another process would ask for."""
+        if self._fd is None:
+            return False
+        held = os.fstat(self._fd)
+        return file_identity(self.path) == (held.st_dev, held.st_ino)
 
     def take(self, owner: str, *, wait_s: float = 0.0, should_stop: Callable[[], bool] | None = None) -> None:
         """Take the lock, waiting at most `wait_s` seconds. Raises LockError, naming who holds it."""

@@ -5,14 +5,15 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
 
 from tests import beds
 from tests.bed import Bed
-from tests.conftest import ROOT, Daemon, Home
-from tests.daemon.live import found, git, listed, repository, status
+from tests.conftest import ROOT, Daemon, Home, wait_until
+from tests.daemon.live import assert_like_fresh, found, git, listed, repository, status
 
 bed = beds.bed
 
@@ -135,3 +136,58 @@ def test_b3_the_manifest_of_a_scope_of_mine_waits_for_git_too(bed: Bed) -> None:
     (bed.folder / ".git" / "MERGE_HEAD").unlink()
     bed.sync()
     assert "b.md" in bed.manifest()
+
+
+# --- promise 2: the index follows the files -------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["index.db", "index.db-wal", "index.db-shm"])
+def test_g2_damage_that_the_writer_does_not_see_is_mended_when_a_reader_meets_it(
+    home: Home, daemon: Daemon, name: str
+) -> None:
+    for i in range(200):
+        home.put(f"n{i}.md", f"zebra number {i}\n")
+    daemon.sync()
+    path = home.mdmem / "state" / name
+    path.write_bytes(b"\xa5" * path.stat().st_size)
+
+    def whole() -> bool:
+        answer = daemon.ask("search", query="zebra", mode="keyword", limit=500)
+        return bool(answer["ok"]) and len(answer["hits"]) == 200
+
+    wait_until(whole, "the index is whole again")
+    assert_like_fresh(home, daemon)
+
+
+def test_searches_go_on_while_the_index_is_made_anew(home: Home, daemon: Daemon) -> None:
+    for i in range(300):
+        home.put(f"n{i}.md", f"zebra number {i}\n")
+    daemon.sync()
+    errors: list[object] = []
+
+    def search() -> None:
+        for _ in range(40):
+            answer = daemon.ask("search", query="zebra", mode="keyword")
+            errors.extend([] if answer["ok"] else [answer["error"]])
+
+    searchers = [threading.Thread(target=search) for _ in range(4)]
+    for thread in searchers:
+        thread.start()
+    for _ in range(4):
+        assert daemon.ask("reindex")["ok"]
+    for thread in searchers:
+        thread.join()
+
+    assert errors == []
+
+
+def test_f4_a_daemon_whose_lock_was_removed_ends_and_leaves_the_next_one_its_socket(home: Home) -> None:
+    first = Daemon(home)
+    shutil.rmtree(home.mdmem / "run")
+    second = Daemon(home)
+    try:
+        assert first.process.wait(10) == 6
+        assert second.ask("ping")["pid"] == second.process.pid
+    finally:
+        second.stop()
+        first.stop()

@@ -9,13 +9,14 @@ import contextlib
 import datetime
 import logging
 import os
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
 from mdmem import document, files
 from mdmem.app.app import App, Roster
-from mdmem.db import DAMAGE, Connection, is_disk_trouble
+from mdmem.db import UNUSABLE, Connection, is_disk_trouble
 from mdmem.errors import AmbiguousError, MdmemError, NotFoundError, Problem, SilentError, UsageError
 from mdmem.index import read
 from mdmem.index.read import Entry
@@ -29,6 +30,7 @@ log = logging.getLogger(__name__)
 
 Request = dict[str, Any]
 MAX_LIMIT = 1_000
+PAUSES_S = (0.0, 0.05, 0.25, 1.0)  # before each look at an index that may be about to be made anew
 
 
 class Backend(Protocol):
@@ -74,12 +76,13 @@ class Answers:
 
     def answer(self, request: Request) -> dict[str, Any]:
         """The answer to one request. Errors become answers; a fault of ours is logged and said to be one."""
-        for _ in range(2):
+        for pause_s in PAUSES_S:
+            time.sleep(pause_s)
             try:
                 return self._answer(request)
-            except DAMAGE:
+            except UNUSABLE as error:
                 # Whoever lent the reader has set about making the index anew, and may be done already.
-                log.warning("index is damaged", extra={"op": str(request.get("op"))})
+                log.warning("index is damaged", extra={"op": str(request.get("op")), "reason": str(error)})
         mending = SilentError("the index is damaged, and is being made anew", hint="ask again in a moment")
         return {"ok": False, "error": error_json(mending)}
 
@@ -91,7 +94,7 @@ class Answers:
             return {"ok": True, **op(request)}
         except MdmemError as error:
             return {"ok": False, "error": error_json(error)}
-        except DAMAGE:
+        except UNUSABLE:
             raise
         except Exception as error:
             trouble = is_disk_trouble(error)

@@ -5,6 +5,7 @@ One thread at a time; whoever makes one holds the writer's lock.
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import hashlib
 import json
@@ -18,11 +19,13 @@ from mdmem.app.app import App
 from mdmem.db import (
     DAMAGE,
     INDEX,
+    UNUSABLE,
     Connection,
     DatabaseError,
     checkpoint,
     file_identity,
     has_tables,
+    open_reader,
     open_writer,
     quick_check,
     set_aside,
@@ -113,7 +116,15 @@ class Store:
 
     def is_sound(self) -> bool:
         """Whether the index is the file that was opened, undamaged, and agrees with itself. Reads all of it."""
-        return not self.is_replaced() and quick_check(self.db) and has_tables(self.db, INDEX) and read.is_whole(self.db)
+        return not self.is_replaced() and _is_sound(self.db) and self._is_sound_to_others()
+
+    def _is_sound_to_others(self) -> bool:
+        """Whether the file is sound for who opens it now: what this connection holds in memory may hide the damage."""
+        try:
+            with contextlib.closing(open_reader(INDEX, self.app.paths.index_db)) as db:
+                return _is_sound(db)
+        except DatabaseError:
+            return False
 
     def use_model(self, model: str, canary: bytes) -> None:
         """Vectors are made by this model from now on. `canary`: its vector of a fixed text: under the same name,
@@ -268,6 +279,13 @@ class Store:
     def checkpoint(self) -> None:
         """Move the journal into the database, and let go of its file's length."""
         checkpoint(self.db)
+
+
+def _is_sound(db: Connection) -> bool:
+    try:
+        return quick_check(db) and has_tables(db, INDEX) and read.is_whole(db)
+    except UNUSABLE:
+        return False
 
 
 def _why_unfit(db: Connection, aliases: str) -> str | None:

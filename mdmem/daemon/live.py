@@ -15,13 +15,14 @@ from mdmem.app.state import status_of
 from mdmem.daemon.filler import Filler
 from mdmem.daemon.watches import Watches
 from mdmem.daemon.worker import Worker
-from mdmem.db import DAMAGE, INDEX, LEDGER, Connection, file_identity, load_vectors, open_reader
+from mdmem.db import INDEX, LEDGER, UNUSABLE, Connection, file_identity, load_vectors, open_reader
 from mdmem.index import read
 from mdmem.index.read import Entry
 from mdmem.ledger import find_use
 
 CATCH_UP_S = 1.0  # how long a search waits for the writer to look at a file that moved
 SEEN_S = 0.1
+REPLACED_S = 1.0  # how long there may be no file while the index is made anew
 READERS = 4  # kept open; more are made when more ask at once
 
 
@@ -51,7 +52,7 @@ class Readers:
             try:
                 known, connection = self._idle.get_nowait()
             except queue.Empty:
-                connection = open_reader(INDEX, self.path)
+                connection = open_reader(INDEX, self.path, wait_s=REPLACED_S)
                 load_vectors(connection)
                 return connection
             if known == identity:
@@ -83,7 +84,7 @@ class Live:
         try:
             with self.readers() as connection:
                 yield connection
-        except DAMAGE:
+        except UNUSABLE:
             # Every request may come back: by then the worker has made the index anew.
             self.worker.post(lambda store: self.worker.mend("it was damaged"))
             raise

@@ -91,6 +91,11 @@ class Daemon:
             if not self.worker.is_alive():
                 log.error("the worker ended; stopping")
                 return 70
+            if not (self.lock.is_in_place() and self.server.is_in_place()):
+                # The runtime folder is removed when its session ends. Nobody could reach this daemon, and the next one
+                # would not know of it: two would write.
+                log.error("lock or socket were removed; stopping", extra={"path": self.app.paths.runtime})
+                return 6
         return 0
 
     def stop(self) -> None:

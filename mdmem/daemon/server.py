@@ -14,6 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 from mdmem import __version__
+from mdmem.db import file_identity
 from mdmem.errors import MachineError
 
 log = logging.getLogger(__name__)
@@ -36,6 +37,7 @@ class Server(threading.Thread):
         self.handle = handle
         self._free = threading.BoundedSemaphore(MAX_CONNECTIONS)
         self._socket = _listen(path)
+        self._identity = file_identity(path)
         self._over = threading.Event()
 
     @property
@@ -61,8 +63,13 @@ class Server(threading.Thread):
         with contextlib.suppress(OSError):
             self._socket.shutdown(socket.SHUT_RDWR)
         self._socket.close()
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(self.path)
+        if self.is_in_place():
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(self.path)
+
+    def is_in_place(self) -> bool:
+        """Whether a caller would still come to this socket."""
+        return self._identity is not None and file_identity(self.path) == self._identity
 
     def _serve(self, connection: socket.socket) -> None:
         try:
