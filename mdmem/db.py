@@ -23,9 +23,15 @@ Connection = apsw.Connection
 # What a damaged or foreign file raises, when it is opened or much later.
 DAMAGE = (apsw.CorruptError, apsw.NotADBError)
 DatabaseError = apsw.Error
+
+
+class ReplacedError(Exception):
+    """The database was exchanged for another while it was read: the question is to be asked again."""
+
+
 # While a file of ours is opened or read, an error in SQL is damage too: a header of no known format, a table that is
 # gone. Or not there yet: an index that is being made anew is empty for a moment.
-UNUSABLE = (*DAMAGE, apsw.SQLError)
+UNUSABLE = (*DAMAGE, apsw.SQLError, ReplacedError)
 _TABLE = re.compile(r"^CREATE (?:VIRTUAL )?TABLE (\w+)", re.MULTILINE)
 
 

@@ -15,7 +15,17 @@ from mdmem.app.state import status_of
 from mdmem.daemon.filler import Filler
 from mdmem.daemon.watches import Watches
 from mdmem.daemon.worker import Worker
-from mdmem.db import INDEX, LEDGER, UNUSABLE, Connection, file_identity, load_vectors, open_reader
+from mdmem.db import (
+    INDEX,
+    LEDGER,
+    UNUSABLE,
+    Connection,
+    DatabaseError,
+    ReplacedError,
+    file_identity,
+    load_vectors,
+    open_reader,
+)
 from mdmem.index import read
 from mdmem.index.read import Entry
 from mdmem.ledger import find_use
@@ -36,12 +46,17 @@ class Readers:
     @contextlib.contextmanager
     def __call__(self) -> Iterator[Connection]:
         identity = file_identity(self.path)
-        connection = self._take(identity)
         try:
-            yield connection
-        except BaseException:
-            connection.close()
-            raise
+            connection = self._take(identity)
+            try:
+                yield connection
+            except BaseException:
+                connection.close()
+                raise
+        except DatabaseError as error:
+            if file_identity(self.path) == identity:
+                raise
+            raise ReplacedError(self.path) from error  # half of it was read from a file that is set aside now
         if self._idle.qsize() < READERS:
             self._idle.put((identity, connection))
         else:

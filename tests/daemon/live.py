@@ -13,7 +13,6 @@ from typing import Any
 from mdmem.app import App, Local
 from mdmem.config import find_paths
 from mdmem.db import INDEX, open_reader
-from mdmem.edit import init_project
 from mdmem.index import read
 from tests.conftest import Daemon, Home, wait_until
 
@@ -112,11 +111,10 @@ def git(folder: Path, *arguments: str, check: bool = True) -> str:
 
 
 def repository(home: Home, name: str = "repo") -> Path:
-    """A git repository with a scope folder as `mdmem init` makes it, a commit, and trust."""
+    """A git repository with a scope folder, a commit, and trust."""
     root = home.folder / name
     root.mkdir()
     git(root, "init", "-q")
-    init_project(str(root))
     home.put("first.md", "The first memory of the project.\n", root / ".mdmem")
     git(root, "add", "-A")
     git(root, "commit", "-qm", "first")

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from mdmem.app import App
+from mdmem.edit import init_project
 from tests.conftest import Daemon, Home, wait_until
 from tests.daemon.live import (
     Writes,
@@ -58,6 +59,7 @@ def test_b2_a_clone_at_another_place_stays_clean(home: Home) -> None:
 
 def test_b3_a_rebase_of_fifty_commits_ends_clean(home: Home) -> None:
     root = repository(home)
+    init_project(str(root))  # with the ignore rule that hides a half-done write from `git add`
     with running(home) as daemon:
         wait_until(lambda: at_rest(daemon, root), "MEMORY.md is made")
         git(root, "add", "-A")
