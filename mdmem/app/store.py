@@ -37,7 +37,7 @@ from mdmem.files import printable
 from mdmem.index import read
 from mdmem.index.read import Folder
 from mdmem.index.vectors import expire_cache, put_cache, read_cache
-from mdmem.ledger import Ledger
+from mdmem.ledger import KEEP_DAYS, Ledger
 from mdmem.models import give_back_memory, same_weights
 from mdmem.outputs import manifest
 from mdmem.reindex.dates import Dates, apply_dates, busy_reason
@@ -268,9 +268,12 @@ class Store:
     # --- upkeep --------------------------------------------------------------
 
     def tidy(self, now: datetime.datetime) -> None:
-        """Once a day: let go of what was kept for thirty days, and give back space."""
-        before = (now - datetime.timedelta(days=30)).isoformat()
+        """Let go of what was kept long enough, and give back space; once a day, whoever asks and however often."""
+        if (self.ledger.last("tidy") or "") > (now - datetime.timedelta(days=1)).isoformat():
+            return
+        before = (now - datetime.timedelta(days=KEEP_DAYS)).isoformat()
         self.ledger.expire(before)
+        self.ledger.note("tidy", now.isoformat())
         with transaction(self.db):
             expire_cache(self.db, now.date().isoformat(), before[:10])
         self.syncer.vectors.compact()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import logging
 import queue
 import threading
@@ -29,7 +30,7 @@ TURN_NS = 50_000_000
 MANIFEST_WAIT_NS = 500_000_000  # while git is at work
 DATES_QUIET_NS = 1_000_000_000  # git is asked once for a run of saves
 SLEPT_NS = 30_000_000_000  # a gap like this in a wait of a second: the machine was asleep, or we were stopped
-DAY_NS = 86_400_000_000_000
+TIDY_NS = 600_000_000_000  # how often it is asked whether a day has gone by since the last tidying
 
 
 class Change(NamedTuple):
@@ -56,7 +57,6 @@ class Worker(threading.Thread):
         self.scopes: dict[str, Scope] = {}
         self.stopping = threading.Event()
         self.new_pieces = threading.Event()  # there may be pieces that wait for vectors
-        self.progress_ns = time.monotonic_ns()
         self._queue: queue.SimpleQueue[Change | Call | None] = queue.SimpleQueue()
         watch = app.settings.watch
         self._settle = Settle(quiet_ns=watch.quiet_ms * 1_000_000, max_ns=watch.max_ms * 1_000_000)
@@ -67,7 +67,7 @@ class Worker(threading.Thread):
         self._rescan_ns = int(watch.rescan_minutes * 60e9)
         self._next_rescan_ns = time.monotonic_ns() + self._rescan_ns
         self._next_tick_ns = 0
-        self._next_tidy_ns = time.monotonic_ns() + 600_000_000_000
+        self._next_tidy_ns = time.monotonic_ns() + TIDY_NS
         self._on_tick = on_tick
         self._polled: dict[str, tuple[int, int]] = {}  # folder -> (when next, how often in ns)
         self._blocked: str | None = None
@@ -170,7 +170,6 @@ class Worker(threading.Thread):
             self._blocked = None
         except Exception as error:  # noqa: BLE001  # the loop must live; see _guard
             self._guard(error)
-        self.progress_ns = time.monotonic_ns()
 
     def _tick(self, now_ns: int) -> None:
         self._next_tick_ns = now_ns + TICK_NS
@@ -180,9 +179,7 @@ class Worker(threading.Thread):
             self._sync(folder, None)  # no event need tell that it is back
         self._on_tick()
         if now_ns >= self._next_tidy_ns:
-            self._next_tidy_ns = now_ns + DAY_NS
-            import datetime
-
+            self._next_tidy_ns = now_ns + TIDY_NS
             self.store.tidy(datetime.datetime.now(datetime.UTC))
 
     def _guard(self, error: BaseException) -> None:
@@ -304,7 +301,7 @@ class Worker(threading.Thread):
             return
         started_ns = time.monotonic_ns()
         outcome = self.store.sync(scope, rels, second_look=second_look, should_stop=self.stopping.is_set)
-        self.progress_ns = now_ns = time.monotonic_ns()
+        now_ns = time.monotonic_ns()
         if outcome.unclear is None or outcome.unclear:
             self._second[folder] = (now_ns + int(SECOND_LOOK_S * 1e9), outcome.unclear)
         if outcome.moved or rels is None or "MEMORY.md" in rels:

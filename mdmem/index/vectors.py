@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from mdmem.db import Connection, as_bytes, as_int, load_vectors, scalar, transaction
 
-WAITING, DONE, PARKED = 0, 1, 2
+DONE = 1  # memory_piece.state: it has its vector
 CHUNK = 256  # vectors a chunk: a small scope takes 100 KB, not 400
 
 

@@ -1,5 +1,5 @@
 """The ledger: what is known from nowhere else. Losing it loses no memory."""
 
-from mdmem.ledger.use import Ledger, Use, find_use
+from mdmem.ledger.use import KEEP_DAYS, Ledger, Use, find_use
 
-__all__ = ["Ledger", "Use", "find_use"]
+__all__ = ["KEEP_DAYS", "Ledger", "Use", "find_use"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from mdmem.db import LEDGER, Connection, as_int, open_writer, transaction
+from mdmem.db import LEDGER, Connection, as_int, open_writer, scalar, transaction
 
 KEEP_DAYS = 30
 
@@ -91,6 +91,15 @@ class Ledger:
                 "SELECT 1 FROM memory_use WHERE scope = ? AND scope_ref = ? LIMIT 1", (scope, ref)
             ).fetchone()
         )
+
+    def last(self, timer: str) -> str | None:
+        """When something that is done now and then was done last; None when it never was."""
+        found = scalar(self.db, "SELECT last FROM timer WHERE name = ?", (timer,))
+        return None if found is None else str(found)
+
+    def note(self, timer: str, now: str) -> None:
+        with transaction(self.db):
+            self.db.execute("INSERT OR REPLACE INTO timer VALUES (?, ?)", (timer, now))
 
     def expire(self, before: str) -> int:
         """Drop the history of what was removed before a time; how many rows."""

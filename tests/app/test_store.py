@@ -741,3 +741,20 @@ def test_errors_of_the_store_have_words() -> None:
     for error in (LedgerError("a"), SilentError("b")):
         assert isinstance(error, MdmemError)
     assert open_writer is database.open_writer
+
+
+def test_tidying_is_done_once_a_day_over_restarts(bed: Bed) -> None:
+    import datetime
+
+    noon = datetime.datetime(2026, 3, 1, 12, tzinfo=datetime.UTC)
+    bed.put("a.md", "words")
+    bed.sync()
+    bed.store.tidy(noon)
+    bed.reopen()
+    bed.db.execute("INSERT INTO embedding_cache VALUES ('m', x'00', x'00', '2020-01-01')")
+    bed.store.tidy(noon + datetime.timedelta(hours=23))
+    held = bed.db.execute("SELECT count(*) FROM embedding_cache").fetchone()[0]
+    bed.store.tidy(noon + datetime.timedelta(hours=25))
+
+    assert held == 1
+    assert bed.db.execute("SELECT count(*) FROM embedding_cache").fetchone()[0] == 0
