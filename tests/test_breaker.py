@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import random
 import shutil
 import subprocess
 import sys
@@ -10,10 +12,11 @@ from pathlib import Path
 
 import pytest
 
+from mdmem.files.watch import Watcher
 from tests import beds
 from tests.bed import Bed
 from tests.conftest import ROOT, Daemon, Home, wait_until
-from tests.daemon.live import assert_like_fresh, found, git, listed, repository, status
+from tests.daemon.live import assert_like_fresh, await_found, found, git, listed, repository, status
 
 bed = beds.bed
 
@@ -191,3 +194,46 @@ def test_f4_a_daemon_whose_lock_was_removed_ends_and_leaves_the_next_one_its_soc
     finally:
         second.stop()
         first.stop()
+
+
+def test_f8_a_watch_whose_reading_thread_died_is_known_to_be_dead_and_can_be_armed_again(tmp_path: Path) -> None:
+    """watchdog's own thread ends with a KeyError where folders are moved while others are removed in them."""
+    seen: list[str | None] = []
+    folder = str(tmp_path)
+    watcher = Watcher(lambda _, rel: seen.append(rel), lambda *_: None)
+    before = set(threading.enumerate())
+    try:
+        assert watcher.arm(folder) is None
+        assert watcher.is_armed(folder)
+        readers = [t for t in threading.enumerate() if t not in before and type(t).__name__ == "InotifyFD"]
+        if not readers:
+            pytest.skip("only inotify has such a thread")
+        for reader in readers:
+            reader.stop()  # type: ignore[attr-defined]
+            reader.join(5)
+        assert not watcher.is_armed(folder)
+
+        assert watcher.arm(folder) is None
+        assert watcher.is_armed(folder)
+        (tmp_path / "a.md").write_text("x")
+        wait_until(lambda: "a.md" in seen, "events arrive again")
+    finally:
+        watcher.stop()
+
+
+@pytest.mark.slow
+def test_a9_folders_moved_while_written_leave_the_index_equal_and_the_watch_alive(home: Home, daemon: Daemon) -> None:
+    noise = random.Random(7)
+    home.user.mkdir(exist_ok=True)
+    for n in range(6000):
+        folder = home.user / f"d{noise.randrange(4)}" / f"s{noise.randrange(3)}"
+        with contextlib.suppress(OSError):
+            folder.mkdir(parents=True, exist_ok=True)
+            (folder / f"f{noise.randrange(9)}.md").write_text(f"okapi {n}\n")
+            (home.user / f"d{noise.randrange(4)}").rename(home.user / f"d{noise.randrange(4)}x{noise.randrange(3)}")
+        if n % 5 == 0:
+            shutil.rmtree(home.user / f"d{noise.randrange(4)}x{noise.randrange(3)}", ignore_errors=True)
+    assert_like_fresh(home, daemon)
+
+    home.put("after.md", "quagga\n")
+    await_found(daemon, "quagga", 15)
