@@ -11,8 +11,11 @@ import threading
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from mdmem.files.watch import Watcher
+from mdmem.outputs.manifest import MARKER, Existing, Line, render, split_own
 from tests import beds
 from tests.bed import Bed
 from tests.conftest import ROOT, Daemon, Home, wait_until
@@ -237,3 +240,43 @@ def test_a9_folders_moved_while_written_leave_the_index_equal_and_the_watch_aliv
 
     home.put("after.md", "quagga\n")
     await_found(daemon, "quagga", 15)
+
+
+# --- promise 1: nothing that somebody wrote is lost ---------------------------------------------
+
+
+def test_what_an_agent_adds_at_the_end_of_the_manifest_moves_above_the_marker(bed: Bed) -> None:
+    bed.put("a.md", "x")
+    bed.sync()
+    right = bed.manifest()
+    bed.put(
+        "MEMORY.md", right + "\n- Never deploy on a Friday.\n- See [docs](https://x.example/a.md)\n\nA last word.\n"
+    )
+    bed.sync()
+    own = "- Never deploy on a Friday.\n- See [docs](https://x.example/a.md)\n\nA last word.\n\n"
+    assert bed.manifest() == own + right
+
+    bed.put("b.md", "y")
+    bed.sync()
+    assert bed.manifest().startswith(own + MARKER)
+    assert bed.manifest().count("Friday") == 1
+
+
+def test_b5_the_other_branchs_own_words_outlive_a_conflict_that_went_over_the_marker() -> None:
+    data = (
+        f"# Own\n<<<<<<< HEAD\nmine\n{MARKER}\n\n## Project\n\n- [a](a.md)\n=======\ntheirs\n{MARKER}\n\n"
+        "## Project\n\n- [b](b.md)\n>>>>>>> other\n"
+    )
+    existing = split_own(data.encode())
+
+    assert isinstance(existing, Existing)
+    assert existing.own == "# Own\nmine\ntheirs\n\n"
+
+
+@given(st.lists(st.builds(Line, st.text(min_size=1).map(lambda t: f"{t}.md"), st.text(), st.text()), max_size=5))
+def test_no_line_that_is_generated_is_taken_for_somebodys_own(lines: list[Line]) -> None:
+    text = render("", {"fact": len(lines), "rule": 300}, lambda _: lines)
+
+    existing = split_own(text.encode("utf-8", "surrogateescape"))
+    assert isinstance(existing, Existing)
+    assert existing.own == ""
