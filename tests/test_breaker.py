@@ -9,11 +9,13 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mdmem.app import Answers, Local, Store
 from mdmem.files.watch import Watcher
 from mdmem.outputs.manifest import MARKER, Existing, Line, render, split_own
 from tests import beds
@@ -48,6 +50,27 @@ def test_d13_the_last_day_there_is_spoils_no_answer(home: Home, daemon: Daemon, 
     assert str(home.user / "good.md") in found(daemon, "walrus")
     assert "good.md" in listed(daemon, include_invalid=True)
     assert daemon.ask("search", query="walrus", mode="keyword", as_of=day)["ok"]
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        {"op": "search", "query": "x", "cwd": "/a\0b"},
+        {"op": "sync", "folders": ["/"]},
+        {"op": "sync", "folders": {"USER": "a.md"}},
+        {"op": "sync", "folders": {"USER": ["a.md", 5]}},
+        {"op": "sync", "folders": {"USER": ["a\0.md"]}},
+    ],
+)
+def test_a_request_that_makes_no_sense_is_wrong_usage_and_no_fault_of_ours(bed: Bed, request_: dict[str, Any]) -> None:
+    if isinstance(request_.get("folders"), dict):
+        request_ = request_ | {"folders": {str(bed.folder): request_["folders"]["USER"]}}
+    bed.store.close()
+    with Local(bed.app) as local:
+        answer = Answers(local).answer(request_)
+    bed.store = Store(bed.app)
+
+    assert answer["error"]["exit_code"] == 2
 
 
 # --- promise 1 and 3: trust ------------------------------------------------------------------
