@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import contextlib
+import random
 import shutil
 import subprocess
 import sys
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from mdmem.app import Answers, Local, Store
+from mdmem.files.watch import Watcher
+from mdmem.outputs.manifest import MARKER, Existing, Line, render, split_own
 from tests import beds
 from tests.bed import Bed
 from tests.conftest import ROOT, Daemon, Home, wait_until
-from tests.daemon.live import assert_like_fresh, found, git, listed, repository, status
+from tests.daemon.live import assert_like_fresh, await_found, found, git, listed, repository, status
 
 bed = beds.bed
 
@@ -42,6 +50,27 @@ def test_d13_the_last_day_there_is_spoils_no_answer(home: Home, daemon: Daemon, 
     assert str(home.user / "good.md") in found(daemon, "walrus")
     assert "good.md" in listed(daemon, include_invalid=True)
     assert daemon.ask("search", query="walrus", mode="keyword", as_of=day)["ok"]
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        {"op": "search", "query": "x", "cwd": "/a\0b"},
+        {"op": "sync", "folders": ["/"]},
+        {"op": "sync", "folders": {"USER": "a.md"}},
+        {"op": "sync", "folders": {"USER": ["a.md", 5]}},
+        {"op": "sync", "folders": {"USER": ["a\0.md"]}},
+    ],
+)
+def test_a_request_that_makes_no_sense_is_wrong_usage_and_no_fault_of_ours(bed: Bed, request_: dict[str, Any]) -> None:
+    if isinstance(request_.get("folders"), dict):
+        request_ = request_ | {"folders": {str(bed.folder): request_["folders"]["USER"]}}
+    bed.store.close()
+    with Local(bed.app) as local:
+        answer = Answers(local).answer(request_)
+    bed.store = Store(bed.app)
+
+    assert answer["error"]["exit_code"] == 2
 
 
 # --- promise 1 and 3: trust ------------------------------------------------------------------
@@ -191,3 +220,86 @@ def test_f4_a_daemon_whose_lock_was_removed_ends_and_leaves_the_next_one_its_soc
     finally:
         second.stop()
         first.stop()
+
+
+def test_f8_a_watch_whose_reading_thread_died_is_known_to_be_dead_and_can_be_armed_again(tmp_path: Path) -> None:
+    """watchdog's own thread ends with a KeyError where folders are moved while others are removed in them."""
+    seen: list[str | None] = []
+    folder = str(tmp_path)
+    watcher = Watcher(lambda _, rel: seen.append(rel), lambda *_: None)
+    before = set(threading.enumerate())
+    try:
+        assert watcher.arm(folder) is None
+        assert watcher.is_armed(folder)
+        readers = [t for t in threading.enumerate() if t not in before and type(t).__name__ == "InotifyFD"]
+        if not readers:
+            pytest.skip("only inotify has such a thread")
+        for reader in readers:
+            reader.stop()  # type: ignore[attr-defined]
+            reader.join(5)
+        assert not watcher.is_armed(folder)
+
+        assert watcher.arm(folder) is None
+        assert watcher.is_armed(folder)
+        (tmp_path / "a.md").write_text("x")
+        wait_until(lambda: "a.md" in seen, "events arrive again")
+    finally:
+        watcher.stop()
+
+
+@pytest.mark.slow
+def test_a9_folders_moved_while_written_leave_the_index_equal_and_the_watch_alive(home: Home, daemon: Daemon) -> None:
+    noise = random.Random(7)
+    home.user.mkdir(exist_ok=True)
+    for n in range(6000):
+        folder = home.user / f"d{noise.randrange(4)}" / f"s{noise.randrange(3)}"
+        with contextlib.suppress(OSError):
+            folder.mkdir(parents=True, exist_ok=True)
+            (folder / f"f{noise.randrange(9)}.md").write_text(f"okapi {n}\n")
+            (home.user / f"d{noise.randrange(4)}").rename(home.user / f"d{noise.randrange(4)}x{noise.randrange(3)}")
+        if n % 5 == 0:
+            shutil.rmtree(home.user / f"d{noise.randrange(4)}x{noise.randrange(3)}", ignore_errors=True)
+    assert_like_fresh(home, daemon)
+
+    home.put("after.md", "quagga\n")
+    await_found(daemon, "quagga", 15)
+
+
+# --- promise 1: nothing that somebody wrote is lost ---------------------------------------------
+
+
+def test_what_an_agent_adds_at_the_end_of_the_manifest_moves_above_the_marker(bed: Bed) -> None:
+    bed.put("a.md", "x")
+    bed.sync()
+    right = bed.manifest()
+    bed.put(
+        "MEMORY.md", right + "\n- Never deploy on a Friday.\n- See [docs](https://x.example/a.md)\n\nA last word.\n"
+    )
+    bed.sync()
+    own = "- Never deploy on a Friday.\n- See [docs](https://x.example/a.md)\n\nA last word.\n\n"
+    assert bed.manifest() == own + right
+
+    bed.put("b.md", "y")
+    bed.sync()
+    assert bed.manifest().startswith(own + MARKER)
+    assert bed.manifest().count("Friday") == 1
+
+
+def test_b5_the_other_branchs_own_words_outlive_a_conflict_that_went_over_the_marker() -> None:
+    data = (
+        f"# Own\n<<<<<<< HEAD\nmine\n{MARKER}\n\n## Project\n\n- [a](a.md)\n=======\ntheirs\n{MARKER}\n\n"
+        "## Project\n\n- [b](b.md)\n>>>>>>> other\n"
+    )
+    existing = split_own(data.encode())
+
+    assert isinstance(existing, Existing)
+    assert existing.own == "# Own\nmine\ntheirs\n\n"
+
+
+@given(st.lists(st.builds(Line, st.text(min_size=1).map(lambda t: f"{t}.md"), st.text(), st.text()), max_size=5))
+def test_no_line_that_is_generated_is_taken_for_somebodys_own(lines: list[Line]) -> None:
+    text = render("", {"fact": len(lines), "rule": 300}, lambda _: lines)
+
+    existing = split_own(text.encode("utf-8", "surrogateescape"))
+    assert isinstance(existing, Existing)
+    assert existing.own == ""

@@ -240,7 +240,9 @@ class Answers:
     def sync(self, request: Request) -> dict[str, Any]:
         """Returns when the index has everything that was on disk when asked."""
         folders = request.get("folders")
-        return self.backend.sync(folders if isinstance(folders, dict) else None)
+        if folders is not None and not (isinstance(folders, dict) and all(map(_are_paths, folders.values()))):
+            raise UsageError("folders is no object of folder -> relative paths, or null for all of it")
+        return self.backend.sync(folders)
 
     def reindex(self, request: Request) -> dict[str, Any]:
         return self.backend.reindex(vectors=bool(request.get("vectors")))
@@ -348,6 +350,8 @@ def _text(request: Request, name: str) -> str | None:
     if value is None:
         return None
     if isinstance(value, str):
+        if "\0" in value and name == "cwd":
+            raise UsageError(f"{name} is {value!r}, no path")
         # A path may hold bytes that are no text; anything else is for SQLite, which takes text alone.
         return value if name in ("cwd", "key") else _encodable(value)
     raise UsageError(f"{name} is {value!r}, not text")
@@ -359,6 +363,10 @@ def _list(request: Request, name: str) -> list[str]:
     if not isinstance(values, list) or not all(isinstance(v, str) for v in values):
         raise UsageError(f"{name} is {value!r}, not a list of names")
     return [_encodable(value) for value in values]
+
+
+def _are_paths(value: object) -> bool:
+    return value is None or (isinstance(value, list) and all(isinstance(v, str) and "\0" not in v for v in value))
 
 
 def _encodable(text: str) -> str:

@@ -110,9 +110,19 @@ class Daemon:
         log.info("stopped")
 
 
+def _note_end(ended: threading.ExceptHookArgs) -> None:
+    """A thread died of an exception. Of watchdog's that is known, and mended by the next tick: a line will do."""
+    name = ended.thread.name if ended.thread else "?"
+    if type(ended.thread).__module__.startswith("watchdog"):
+        log.warning("a thread of the watches ended", extra={"which": name, "reason": repr(ended.exc_value)})
+    else:
+        log.error("a thread ended", extra={"which": name}, exc_info=ended.exc_value)
+
+
 def run(app: App) -> int:
     """Run in the foreground until told to stop; the exit code."""
     os.umask(0o077)
+    threading.excepthook = _note_end
     sys.setswitchinterval(0.001)  # a search must not wait 5 ms for the thread that indexes
     daemon = Daemon(app)
     for number in (signal.SIGTERM, signal.SIGINT):

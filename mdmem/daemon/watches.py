@@ -118,7 +118,7 @@ class Watches:
             (k for k, sent in self._cookies.items() if k[0] == folder and now_ns - sent > COOKIE_LIMIT_NS), None
         )
         if lost is not None or not self.watcher.is_armed(folder):
-            self._rearm(scope, "its cookie did not come back" if lost else "the folder was replaced")
+            self._rearm(scope, "its cookie did not come back" if lost else "it ended, or the folder was replaced")
         elif now_ns >= self._next_beat_ns.get(folder, 0) and not scope.mount:
             self._beat(scope, now_ns)
 

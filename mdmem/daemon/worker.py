@@ -309,8 +309,12 @@ class Worker(threading.Thread):
         self._note_dates(scope, outcome, now_ns)
         if folder in self._polled:
             _, every_ns = self._polled[folder]
-            # A big folder is polled more rarely: never more than a fiftieth of a core.
-            self._polled[folder] = (now_ns + max(every_ns, 50 * (now_ns - started_ns)), every_ns)
+            # A big folder is polled more rarely: never more than a fiftieth of a core. Not so where the time went into
+            # what had changed: more of that is to be expected, and a checkout would be followed by minutes of silence.
+            rest_ns = 50 * (now_ns - started_ns)
+            if outcome.moved:
+                rest_ns = min(rest_ns, 5 * every_ns)
+            self._polled[folder] = (now_ns + max(every_ns, rest_ns), every_ns)
         if outcome.added + outcome.changed > MANY_FILES:
             self.store.slim()
         if outcome.moved:

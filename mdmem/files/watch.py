@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import logging
 import os
+import threading
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -19,6 +21,7 @@ from mdmem.files.place import file_system, folder_identity
 
 if TYPE_CHECKING:
     from watchdog.observers.api import BaseObserver, ObservedWatch
+    from watchdog.utils import BaseThread
 
 log = logging.getLogger(__name__)
 
@@ -44,6 +47,9 @@ class Watcher:
         self._on_cookie = on_cookie
         self._observers: dict[int, BaseObserver] = {}
         self._watches: dict[str, tuple[int, ObservedWatch, tuple[int, int]]] = {}
+        self._threads: dict[int, list[BaseThread]] = {}  # an observer and what feeds it
+        # Where folders are moved quickly watchdog warns of each, in ever other words: a log, and a memory, without end.
+        warnings.filterwarnings("ignore", "Callback with id", RuntimeWarning)
         self.events = 0  # how many came, cookies and what doesn't matter included
 
     def arm(self, folder: str) -> Refused | None:
@@ -64,11 +70,14 @@ class Watcher:
             return Refused(_in_words(error))
         self._watches[folder] = (identity[0], watch, identity)
         after = _count_watches()
-        if before is None or after is None or after - before >= wanted:
+        if before is None or after is None or after - before >= len(wanted):
+            return None
+        wanted &= self._unwatched(folder)  # those that came or went meanwhile say nothing
+        if after - before >= len(wanted):
             return None
         self.disarm(folder)
         return Refused(
-            f"only {max(after - before, 0)} of {wanted} sub-folders could be watched: raise the limit with "
+            f"only {max(after - before, 0)} of {len(wanted)} sub-folders could be watched: raise the limit with "
             "`sudo sysctl fs.inotify.max_user_watches=524288`"
         )
 
@@ -90,8 +99,11 @@ class Watcher:
             return False
         device, watch, identity = armed
         observer = self._observers[device]
-        alive = observer.is_alive() and any(e.watch == watch and e.is_alive() for e in observer.emitters)
+        alive = self._is_alive(device) and any(e.watch == watch and e.is_alive() for e in observer.emitters)
         return alive and folder_identity(Path(folder)) == identity
+
+    def _is_alive(self, device: int) -> bool:
+        return all(thread.is_alive() for thread in self._threads[device])
 
     def stop(self) -> None:
         for observer in self._observers.values():
@@ -99,30 +111,44 @@ class Watcher:
         for observer in self._observers.values():
             observer.join(timeout=2)
         self._observers.clear()
+        self._threads.clear()
         self._watches.clear()
 
     def _observer(self, device: int) -> BaseObserver:
         from watchdog.observers import Observer
+        from watchdog.utils import BaseThread
 
         observer = self._observers.get(device)
-        if observer is None or not observer.is_alive():
+        if observer is None or not self._is_alive(device):
             if observer is not None:
-                observer.stop()  # it died; its emitters live on, and would hold their watches for ever
+                self._bury(device)
+            before = set(threading.enumerate())
             observer = Observer()
             observer.daemon = True
             observer.start()
             self._observers[device] = observer
+            # On Linux an observer has a thread that reads for it, which ends where folders are moved in a bad moment.
+            started = set(threading.enumerate()) - before
+            self._threads[device] = [thread for thread in started if isinstance(thread, BaseThread)]
         return observer
+
+    def _bury(self, device: int) -> None:
+        """Stop what lives on of an observer that is half dead, and would hold its watches for ever."""
+        for thread in [*self._threads[device], *self._observers[device].emitters]:
+            try:
+                thread.stop()
+            except Exception:
+                log.info("a watch could not be stopped", exc_info=True)
 
     def is_short(self) -> bool:
         """Whether some sub-folder is not watched: watchdog says nothing of those that it could not watch."""
         count = _count_watches()
         return count is not None and count < len({path for folder in self._watches for path in _folders(folder)})
 
-    def _unwatched(self, folder: str) -> int:
-        """How many folders in it, itself included, no other watch covers: those share theirs."""
-        others = tuple(f"{other}/" for other in self._watches)
-        return sum(not f"{path}/".startswith(others) for path in _folders(folder))
+    def _unwatched(self, folder: str) -> set[str]:
+        """The folders in it, itself included, that no other watch covers: those share theirs."""
+        others = tuple(f"{other}/" for other in self._watches if other != folder)
+        return {path for path in _folders(folder) if not f"{path}/".startswith(others)}
 
     def lost(self, folder: str) -> None:
         """Something happened, nobody knows where."""

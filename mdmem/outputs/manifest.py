@@ -27,6 +27,14 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u200e\u200f\u202a-\u202e
 _SPECIAL = re.compile(r"[\\\[\]`]|<(?=[A-Za-z/!?])")
 
 
+_HEADINGS = {f"## {kind.heading}" for kind in TYPES.values()} | {MARKER, "No memories yet."}
+_GENERATED = re.compile(
+    r"- \[.*\]\([\w/.~+,=@%-]+\.md\)(?: — .*)?|- [0-9]+ memor(?:y|ies) of type \w+: list them with `.*`"
+    r"|(?:<{7}|={7}|>{7}|\|{7})(?: .*)?",
+    re.IGNORECASE | re.DOTALL,
+)
+
+
 class Line(NamedTuple):
     """One memory as the manifest lists it. `path` is relative, POSIX, as the file system has it."""
 
@@ -146,8 +154,9 @@ def read_existing(folder: Path) -> Existing | Problem:
 
 
 def split_own(data: bytes) -> Existing | Problem:
-    """The person's part of a manifest: everything above the marker line.
+    """The person's part of a manifest: everything above the marker line, and what stands below it but is none of ours.
 
+    Agents add lines at the end of the file, and a merge may put them there: such a line moves above the marker.
     Without a marker it is the person's whole, unless only a merge of two generated ones left markers in it.
     """
     text = data.decode("utf-8", "surrogateescape")
@@ -163,7 +172,29 @@ def split_own(data: bytes) -> Existing | Problem:
     own = text[:at]
     if _CONFLICT.search(own.encode("utf-8", "surrogateescape")):
         own = _resolve_own(own)
+    strays = _strays(text[at + len(MARKER) :])
+    if strays:
+        end = "" if not own or own.endswith("\n") else newline
+        own += end + newline.join([*strays, "", ""])
     return Existing(data, own, newline)
+
+
+def _strays(below: str) -> list[str]:
+    """The lines that a manifest of ours can't have, with an empty line where some stood between them."""
+    kept: list[str] = []
+    empty = False
+    for line in (line.rstrip("\r") for line in below.split("\n")):
+        if _is_generated(line):
+            empty = not line
+        else:
+            kept += ["", line] if empty and kept else [line]
+            empty = False
+    return kept
+
+
+def _is_generated(line: str) -> bool:
+    bare = line.rstrip()
+    return not bare or bare in _HEADINGS or _GENERATED.fullmatch(bare) is not None
 
 
 def _resolve_own(own: str) -> str:

@@ -198,7 +198,7 @@ def test_own_text_that_alone_is_too_long_is_kept_and_is_a_problem(bed: Bed) -> N
 
 def test_the_persons_text_above_the_marker_is_kept_to_the_byte(bed: Bed) -> None:
     own = b"\xef\xbb\xbf# Mine\r\n\r\n\tbad byte \xe9, no end of line \x00 "
-    bed.put("MEMORY.md", own + MARKER.encode() + b"\r\nold\r\n")
+    bed.put("MEMORY.md", own + MARKER.encode() + b"\r\n- [old](old.md)\r\n")
     bed.put("a.md", "x")
     bed.sync()
     data = (bed.folder / "MEMORY.md").read_bytes()
