@@ -53,3 +53,13 @@ def test_a_daemon_with_a_config_carries_no_pydantic(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
 
     assert done.stdout == "False\n"
+
+
+def test_where_no_process_can_be_started_the_check_is_made_here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "config.toml"
+    file.write_text(TEXT)
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "gone"))
+
+    assert load_apart(str(file)) == settings.load(str(file))
