@@ -314,3 +314,15 @@ def test_no_line_that_is_generated_is_taken_for_somebodys_own(lines: list[Line])
     existing = split_own(text.encode("utf-8", "surrogateescape"))
     assert isinstance(existing, Existing)
     assert existing.own == ""
+
+
+def test_a_folder_that_a_person_chose_for_memories_keeps_its_mode(tmp_path: Path) -> None:
+    notes = tmp_path / "notes"
+    notes.mkdir(0o755)
+    (notes / "a.md").write_text("x")
+    notes.chmod(0o775)
+    made = Bed(tmp_path / "m", user=notes)
+    made.sync()
+    made.close()
+
+    assert notes.stat().st_mode & 0o777 == 0o775
