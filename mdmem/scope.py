@@ -204,7 +204,10 @@ def _parse(text: str, path: str) -> list[Project]:
 
 
 def _project(table: dict[str, Any]) -> Project:
-    root = os.path.realpath(os.path.expanduser(str(table["root"])))
+    root = os.path.expanduser(str(table["root"]))
+    if not os.path.isabs(root):
+        raise ValueError(f"root is {root!r}, no absolute path")  # it would mean another place for every command
+    root = os.path.realpath(root)
     trusted = table.get("trusted", False)
     inode, born = (int(table.get(name, 0)) for name in ("inode", "born"))
     return Project(str(table["ref"]), root, trusted is True, str(table.get("repository", "")), inode, born)

@@ -16,8 +16,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mdmem.app import Answers, Local, Store
+from mdmem.errors import ConfigError
 from mdmem.files.watch import Watcher
 from mdmem.outputs.manifest import MARKER, Existing, Line, render, split_own
+from mdmem.scope import Projects
 from tests import beds
 from tests.bed import Bed
 from tests.conftest import ROOT, Daemon, Home, wait_until
@@ -133,6 +135,15 @@ def test_k8_a_project_without_git_is_trusted_until_another_folder_takes_its_plac
     home.put("b.md", "A quokka frowns.\n", root / ".mdmem")
     daemon.sync()
     assert found(daemon, "quokka", cwd=str(root)) == []
+
+
+@pytest.mark.parametrize("root", ["", ".", "shop"])
+def test_a_trusted_root_that_means_another_place_for_every_command_is_refused(tmp_path: Path, root: str) -> None:
+    path = tmp_path / "scopes.toml"
+    path.write_text(f'[[project]]\nref = "a"\nroot = "{root}"\ntrusted = true\n')
+
+    with pytest.raises(ConfigError, match="no absolute path"):
+        Projects(str(path)).all()
 
 
 def test_commands_at_once_lose_none_of_what_each_said_to_be_done(home: Home) -> None:
@@ -303,3 +314,15 @@ def test_no_line_that_is_generated_is_taken_for_somebodys_own(lines: list[Line])
     existing = split_own(text.encode("utf-8", "surrogateescape"))
     assert isinstance(existing, Existing)
     assert existing.own == ""
+
+
+def test_a_folder_that_a_person_chose_for_memories_keeps_its_mode(tmp_path: Path) -> None:
+    notes = tmp_path / "notes"
+    notes.mkdir(0o755)
+    (notes / "a.md").write_text("x")
+    notes.chmod(0o775)
+    made = Bed(tmp_path / "m", user=notes)
+    made.sync()
+    made.close()
+
+    assert notes.stat().st_mode & 0o777 == 0o775

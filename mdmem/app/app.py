@@ -233,6 +233,8 @@ class App:
         """The private folders that every run needs."""
         for folder in (self.paths.data, self.paths.state, self.paths.runtime, os.path.dirname(self.paths.socket)):
             files.private_folder(Path(folder))
+        if self.settings.scopes.user and os.path.isdir(self.user_scope.folder):
+            return  # a folder of one's own choice may be shared with others: its mode is theirs to decide
         try:
             files.private_folder(Path(self.user_scope.folder))
         except MachineError:
