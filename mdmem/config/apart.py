@@ -36,16 +36,13 @@ def load_apart(config_file: str) -> Settings:
 def build(checked: dict[str, Any]) -> Settings:
     """Settings from what `as_dict` made of checked ones."""
     parts: dict[str, Any] = {}
-    for name, default in as_parts(Settings()).items():
+    for name in checked:
+        default = getattr(Settings(), name)
         values = {k: tuple(v) if isinstance(v, list) else v for k, v in checked[name].items()}
         if isinstance(default, ScopeSettings):
             values["mounts"] = tuple(Mount(**mount) for mount in values["mounts"])
         parts[name] = type(default)(**values)
     return Settings(**parts)
-
-
-def as_parts(settings: Settings) -> dict[str, Any]:
-    return {name: getattr(settings, name) for name in as_dict(settings)}
 
 
 def main(config_file: str) -> dict[str, Any]:

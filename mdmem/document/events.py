@@ -87,7 +87,6 @@ class _Builder:
         self.starts = [0, *(found.end() for found in re.finditer("\n", text))]
         self.frames: list[_Frame] = []
         self.root: Value | None = None
-        self.root_event: Any = None
         self.block = Block({}, {}, {}, flow=False)
         self.anchors: set[str] = set()
         self.leaf_end = 0  # index where the last leaf ended
@@ -130,7 +129,6 @@ class _Builder:
         if len(self.frames) >= MAX_DEPTH:
             raise self._unreadable(event.start_mark, "yaml-depth", f"this is nested deeper than {MAX_DEPTH} levels")
         if not self.frames:
-            self.root_event = event
             self.block = self.block._replace(flow=bool(event.flow_style))
         elif len(self.frames) == 1 and self.frames[0].key_event is not None:
             self.value_start = event.start_mark

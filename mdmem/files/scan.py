@@ -124,7 +124,6 @@ class _Walk:
         self.found: dict[str, Found] = {}
         self.problems: dict[tuple[str, str], Problem] = {}
         self.stubs: list[str] = []
-        self.copies: list[tuple[str, str]] = []
         self.unreadable: set[str] = set()
 
     def open_root(self) -> bool:
