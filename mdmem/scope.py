@@ -112,21 +112,36 @@ def _lock(descriptor: int, folder: str) -> None:
             return  # a network disk that knows no locks on folders
 
 
+_NEVER = (-1, -1)  # the stamp of no file
+
+
 class Projects:
-    """The projects of scopes.toml, in file order; every change is written back at once, comments kept."""
+    """The projects of scopes.toml, in file order; every change is written back at once, comments kept.
+
+    `trouble`: the file can't be read as it is now, and what it last said holds.
+    """
 
     def __init__(self, path: str) -> None:
         self.path = path
-        self._stamp: tuple[int, int] | None = None
+        self.trouble: ConfigError | None = None
+        self._stamp: tuple[int, int] | None = _NEVER
         self._projects: list[Project] = []
 
     def all(self) -> list[Project]:
-        """Every known project, read again when the file has changed. Raises ConfigError if it is not readable."""
-        stamp = self._stat()
-        if stamp != self._stamp:
-            self._projects = _parse(self._text(), self.path)
-            self._stamp = stamp
+        """Every known project, read again when the file has changed. Raises ConfigError where it never was readable."""
+        try:
+            self._read_again()
+        except ConfigError as error:
+            if self._stamp is _NEVER:
+                raise
+            self.trouble = error
         return list(self._projects)
+
+    def _read_again(self) -> None:
+        stamp = self._stat()
+        if stamp != self._stamp or self.trouble:
+            self._projects = _parse(self._text(), self.path)
+            self._stamp, self.trouble = stamp, None
 
     def find(self, root: str) -> Project | None:
         return next((p for p in self.all() if p.root == root), None)
@@ -134,6 +149,7 @@ class Projects:
     def put(self, root: str, *, trusted: bool, repository: str, inode: int, born: int = 0) -> tuple[Project, bool]:
         """Record a project at a place; the project, and whether it is new. Its ref is made once and then kept."""
         with alone(os.path.dirname(self.path)):
+            self._read_again()  # a file that can't be read is not written over
             known = self.find(root)
             ref = known.ref if known else self._new_ref(root)
             project = Project(ref, root, trusted, repository, inode, born)

@@ -21,6 +21,8 @@ def status_of(app: App, db: Connection, *, daemon: dict[str, Any] | None) -> dic
     roster = app.roster()
     folders = {f.path: f for f in read.folders(db)}
     waiting, done, parked = read.vector_counts(db)
+    if app.settings.embedder.model == "none":
+        waiting = parked = 0  # nothing is going to be made
     return {
         "daemon": live.get("daemon")
         or {"running": False, "pid": None, "version": None, "uptime_s": None, "rss_mb": None},
@@ -40,9 +42,17 @@ def status_of(app: App, db: Connection, *, daemon: dict[str, Any] | None) -> dic
         "llm": None,
         "candidates": 0,
         "conflicts": 0,
-        "problems": [problem_json(folder, row) for folder, row in read.problems(db)],
+        "problems": [*_trouble(app), *(problem_json(folder, row) for folder, row in read.problems(db))],
         "untrusted": [{"path": printable(path), "reason": why} for path, why in roster.untrusted],
     }
+
+
+def _trouble(app: App) -> list[dict[str, Any]]:
+    error = app.projects.trouble
+    if error is None:
+        return []
+    hint = f"{error.hint}; what it said before still holds"
+    return [{"path": error.where, "line": None, "code": "scopes-broken", "message": error.what, "hint": hint}]
 
 
 def problem_json(folder: str, row: tuple[Any, ...]) -> dict[str, Any]:

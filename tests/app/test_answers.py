@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from mdmem.app import Answers, Local
-from mdmem.errors import LockError
+from mdmem.errors import ConfigError, LockError
+from mdmem.index import read
 from tests.bed import Bed, git, memory
 
 
@@ -398,9 +399,36 @@ def test_status_tells_each_folder_its_state_and_every_problem(bed: Bed, here: An
     (tmp_path / "aside").rename(bed.folder)
 
 
-def test_a_key_command_gives_the_embedders_key(bed: Bed, monkeypatch: pytest.MonkeyPatch) -> None:
-    from mdmem.errors import ConfigError
+def test_a_slip_in_scopes_toml_keeps_what_it_said_before(bed: Bed, here: Answers, project: Path) -> None:
+    bed.app.trust(str(project))
+    (project / ".mdmem/p.md").write_text("kumquats of the project")
+    ask(here, "sync")
+    listed = Path(bed.app.paths.scopes_file)
+    good = listed.read_text()
+    listed.write_text(good + "\n[[project]\n")
+    answer = ask(here, "search", query="kumquats", cwd=str(project), mode="keyword")
 
+    assert [hit["key"] for hit in answer["hits"]] == ["p"]
+    assert "not a list of projects" in answer["degraded"][0]
+    (problem,) = ask(here, "status")["status"]["problems"]
+    assert (problem["path"], problem["code"]) == (str(listed), "scopes-broken")
+    with pytest.raises(ConfigError):
+        bed.app.trust(str(project.parent))
+    assert listed.read_text().endswith("[[project]\n")
+    listed.write_text(good)
+    assert ask(here, "search", query="kumquats", cwd=str(project), mode="keyword")["degraded"] == []
+
+
+def test_no_vectors_are_waited_for_where_no_embedder_is_set(bed: Bed, here: Answers) -> None:
+    bed.put("a.md", "words")
+    ask(here, "sync")
+    with here.backend.reader() as db:
+        assert read.vector_counts(db)[0] == 1
+
+    assert ask(here, "status")["status"]["index"]["pending_vectors"] == 0
+
+
+def test_a_key_command_gives_the_embedders_key(bed: Bed, monkeypatch: pytest.MonkeyPatch) -> None:
     def settings(text: str) -> str | None:
         start = '[embedder]\nmodel = "openai"\nurl = "http://127.0.0.1:1/v1"\nname = "m"\n'
         (bed.root / "config.toml").write_text(start + text)
