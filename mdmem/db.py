@@ -20,9 +20,9 @@ from mdmem.errors import LedgerError, LockError, MachineError
 BUSY_MS = 5_000
 
 Connection = apsw.Connection
-# What a damaged or foreign file raises, when it is opened or much later.
-DAMAGE = (apsw.CorruptError, apsw.NotADBError)
-DatabaseError = apsw.Error
+# What a damaged or foreign file raises, when it is opened or much later. Text that is none is written by nobody.
+DAMAGE = (apsw.CorruptError, apsw.NotADBError, UnicodeDecodeError)
+DatabaseError = (apsw.Error, UnicodeDecodeError)
 
 
 class ReplacedError(Exception):
@@ -30,8 +30,9 @@ class ReplacedError(Exception):
 
 
 # While a file of ours is opened or read, an error in SQL is damage too: a header of no known format, a table that is
-# gone. Or not there yet: an index that is being made anew is empty for a moment.
-UNUSABLE = (*DAMAGE, apsw.SQLError, ReplacedError)
+# gone. Or not there yet: an index that is being made anew is empty for a moment. And a damaged length asks for more
+# memory than there is.
+UNUSABLE = (*DAMAGE, apsw.SQLError, apsw.NoMemError, ReplacedError)
 _TABLE = re.compile(r"^CREATE (?:VIRTUAL )?TABLE (\w+)", re.MULTILINE)
 
 
@@ -45,7 +46,7 @@ class Kind(NamedTuple):
     synchronous: str
 
 
-INDEX = Kind("index", 0x6D644958, 1, "mdmem.index", "NORMAL")
+INDEX = Kind("index", 0x6D644958, 2, "mdmem.index", "NORMAL")
 LEDGER = Kind("ledger", 0x6D644C47, 1, "mdmem.ledger", "FULL")
 
 
@@ -121,6 +122,7 @@ def _other_version(kind: Kind, path: str, connection: Connection, found: int) ->
 
 
 def _create(connection: Connection, kind: Kind) -> None:
+    connection.execute("PRAGMA auto_vacuum = INCREMENTAL")  # before the first table, or never
     connection.execute("PRAGMA journal_mode = WAL")
     with transaction(connection):
         connection.execute(_schema(kind))
@@ -168,7 +170,8 @@ def quick_check(connection: Connection) -> bool:
 
 
 def checkpoint(connection: Connection) -> None:
-    """Move the journal into the database file, and let go of the journal's length."""
+    """Give back the pages that nothing fills, move the journal into the database file, and let go of its length."""
+    connection.execute("PRAGMA incremental_vacuum").fetchall()  # it frees a page a step
     connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
 

@@ -143,7 +143,9 @@ class Answers:
     def _missing(self, request: Request, roster: Roster) -> list[str]:
         """What the caller might expect to be asked, and was not."""
         folder = self.app.untrusted_at(_text(request, "cwd"), roster)
-        missing = [f"{folder} is not trusted, and was not searched: mdmem trust {Path(folder).parent}"] if folder else []
+        missing = (
+            [f"{folder} is not trusted, and was not searched: mdmem trust {Path(folder).parent}"] if folder else []
+        )
         trouble = self.app.projects.trouble
         return [*missing, f"{trouble.where}: {trouble.what}; what it said before still holds"] if trouble else missing
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from mdmem import __version__
 from mdmem.app.app import App
-from mdmem.db import DAMAGE, INDEX, LEDGER, DatabaseError, missing_parts, open_reader, quick_check
+from mdmem.db import INDEX, LEDGER, DatabaseError, missing_parts, open_reader, quick_check
 from mdmem.errors import MdmemError
 from mdmem.files import file_system
 from mdmem.index.health import Health, examine
@@ -207,7 +207,7 @@ def _health(app: App) -> Health | None:
             return examine(db)
         finally:
             db.close()
-    except (*DAMAGE, DatabaseError):
+    except DatabaseError:
         return None
 
 
@@ -220,7 +220,7 @@ def _ledger(app: App) -> Iterator[Finding]:
             sound = quick_check(db)
         finally:
             db.close()
-    except (*DAMAGE, DatabaseError):
+    except DatabaseError:
         sound = False
     if sound:
         yield Finding("ledger", True, "ok", "sound")

@@ -92,6 +92,8 @@ class Store:
         self.identity = self._identity()
 
     def close(self) -> None:
+        with contextlib.suppress(*DatabaseError):  # what can't be given back now can be later
+            checkpoint(self.db)
         self.db.close()
         self.ledger.close()
 
@@ -297,7 +299,7 @@ def _why_unfit(db: Connection, aliases: str) -> str | None:
         if read.meta(db, "aliases") not in (None, aliases):
             return "other-aliases"
         return None if read.is_whole(db) else "damaged"
-    except DAMAGE:
+    except UNUSABLE:
         return "damaged"
 
 
