@@ -14,19 +14,38 @@ MAX_PIECES = 48  # of one memory: past that a vector each would cost minutes
 
 _BLANK = re.compile(r"\n\s*\n")
 _SENTENCE = re.compile(r"(?<=[.!?。！？\n])\s*")
+_NAME_PART = re.compile(r"[^\W_]+")
+# `(1:56 pm on 8 May, 2023)`, `[2024-05-08T13:56:00Z]`, `（2023年5月8日 下午3点）`: brackets that hold a date or a time
+# of day and nothing else, as transcripts have them.
+_MONTH = (
+    r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"
+    r"|nov(?:ember)?|dec(?:ember)?)\b"
+)
+_STAMP = re.compile(
+    r"[ \t]?[(\[（【](?:[\d\s:：.,/年月日号点时分秒上下中午周星期一二三四五六日天T+-]|Z\b"
+    rf"|(?:am|pm|a\.m|p\.m|on|at|of|the|utc|gmt)\b|(?<=\d)(?:am|pm|st|nd|rd|th)\b|{_MONTH}|(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?\b)"
+    r"{4,40}[)\]）】](?!\()",
+    re.IGNORECASE,
+)
+_DATED = re.compile(rf"\d{{4}}[-/.年]\d|\d[:：]\d\d|\d(?:st|nd|rd|th)?(?: of)? {_MONTH}|{_MONTH} \d", re.IGNORECASE)
 _WIDE = re.compile("[\u3000-\u9fff\uac00-\ud7ff\uf900-\ufaff]")
 
 
 def pieces_of(memory: Memory) -> list[str]:
     """The texts of a memory, in order; at least one unless it holds no text at all.
 
-    Each begins with the name (where the text doesn't hold it already), so that a piece from the middle still says
-    what it is about. Cut between paragraphs, else between sentences, else anywhere.
+    Each begins with the name (where it says something that the text doesn't), so that a piece from the middle still
+    says what it is about. Stamps of date and time are left out: full text finds dates, and a vector of a short text
+    would be more about its day than about its subject. Cut between paragraphs, else between sentences, else anywhere.
     """
-    body = memory.body.strip()
+    body = without_stamps(memory.body).strip()
     head = _head(memory, body)
     chunks = _chunks(body) if body else [""]
     return [text for text in (f"{head}\n{chunk}".strip() for chunk in chunks[:MAX_PIECES]) if text]
+
+
+def without_stamps(text: str) -> str:
+    return _STAMP.sub(lambda found: "" if _DATED.search(found[0]) else found[0], text)
 
 
 def digest(text: str) -> bytes:
@@ -35,10 +54,16 @@ def digest(text: str) -> bytes:
 
 
 def _head(memory: Memory, body: str) -> str:
-    lines = [memory.name] if memory.name.lower() not in body[:400].lower() else []
+    lines = [memory.name] if memory.name.lower() not in body[:400].lower() and _says_something(memory.name) else []
     if memory.description and memory.description.rstrip("…") not in body:
         lines.append(memory.description)
     return "\n".join(lines)
+
+
+def _says_something(name: str) -> bool:
+    """Whether a name is more words than numbers: `deploy blyck` is, `m00017` and `session-3 D1:7` are not."""
+    words = _NAME_PART.findall(name)
+    return 2 * sum(not any(map(str.isdigit, word)) and len(word) > 1 for word in words) > len(words)
 
 
 def _chunks(body: str) -> list[str]:
