@@ -307,6 +307,17 @@ def likenesses(db: Connection, ids: Sequence[int]) -> dict[tuple[int, int], floa
     return {(as_int(row[0]), as_int(row[1])): 1.0 - float(str(row[2])) for row in rows if row[2] is not None}
 
 
+def naming(db: Connection, folder_ids: Sequence[int], words: Sequence[str], limit: int) -> list[int]:
+    """The memories with one of these words among their labels, by id; `words` hold letters and digits alone."""
+    found: list[int] = []
+    expression = "labels : (" + " OR ".join(f'"{word}"' for word in words) + ")"
+    for folder_id in folder_ids if words else ():
+        low, high = folder_id << FOLDER_BITS, (folder_id + 1) << FOLDER_BITS
+        sql = "SELECT rowid FROM memory_fts WHERE memory_fts MATCH ? AND rowid > ? AND rowid < ? LIMIT ?"
+        found += [as_int(row[0]) for row in db.execute(sql, (expression, low, high, limit))]
+    return found
+
+
 def changed_between(db: Connection, folder_ids: Sequence[int], first: str, last: str, limit: int) -> list[int]:
     """The memories whose `updated` or `created` lies in the days from `first` to `last`, newest first."""
     updated, created = (f"coalesce({name}, {name}_found)" for name in ("updated", "created"))

@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from mdmem.index.days import day_words
 from mdmem.index.edges import edges_of, names_of
 from mdmem.index.entities import entities_of
 from mdmem.index.pieces import digest, pieces_of
@@ -63,6 +64,7 @@ def make_row(
     entities = entities_of(memory, aliases)
     as_written = (name for name in memory.entities if name.lower() not in entities)
     labels = " ".join((memory.key, *memory.tags, *memory.aliases, *entities, *as_written))
+    days = day_words(f"{memory.name}\n{memory.description}\n{memory.body}")
     return Row(
         memory,
         path,
@@ -76,7 +78,7 @@ def make_row(
             index_text(memory.name),
             index_text(memory.description),
             index_text(memory.body),
-            index_text(labels),
+            " ".join((index_text(labels), *days)),
         ),
         entities=entities,
         edges=edges_of(memory),

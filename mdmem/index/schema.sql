@@ -73,7 +73,7 @@ CREATE TABLE memory_name (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX memory_name_entry ON memory_name (entry_id);
 
--- Full text. Same rowid as memory_entry; the text comes from tokens.py.
+-- Full text. Same rowid as memory_entry; the text comes from tokens.py, the days that it names from days.py (in labels).
 CREATE VIRTUAL TABLE memory_fts USING fts5 (
   name, description, body, labels,
   content = '', contentless_delete = 1,

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import NamedTuple
 
 from mdmem.db import DAMAGE, Connection, DatabaseError
 from mdmem.errors import MdmemError
 from mdmem.index import query_terms, read
+from mdmem.index.days import asked_words, words_between
 from mdmem.recall import voices
-from mdmem.recall.fusion import Ordinary, ordinary, reciprocal_ranks, scaled, word_shares
+from mdmem.recall.fusion import ordinary, reciprocal_ranks, scaled, word_shares
 from mdmem.recall.intent import weights_of
 from mdmem.recall.query import Query
 from mdmem.recall.voices import DEPTH, NEAREST, OFFERED, Ranked
@@ -18,6 +19,7 @@ from mdmem.recall.when import days_of
 
 SEMANTIC_DEPTH = 20  # of each voice in semantic mode
 SEEDS = 3  # of the graph, from lexical and semantic each
+MOST_OF_DAYS = 5_000
 WORDS_FLOOR = 0.1  # of the best: below it one common word of many is shared
 
 # The vector of a query's text. Raises MdmemError when there is none to be had.
@@ -69,42 +71,60 @@ def _by_score(
     Ranks would throw away how sure a voice is, and a weak voice would drag down a sure one (docs/benchmarks.md).
     """
     weights = weights_of(query.text, asking.weights)
-    vector, nearest = (
-        _semantic(asking, query, NEAREST * depth // DEPTH, degraded) if weights["semantic"] else (None, [])
-    )
+    deep = NEAREST * depth // DEPTH
+    vector, nearest = _semantic(asking, query, deep, degraded) if weights["semantic"] else (None, [])
     held = sum(read.count_entries(asking.db, folder_id) for folder_id in query.folder_ids)
-    lists = {"lexical": lexical if weights["lexical"] else []}
-    shares = word_shares(lists["lexical"], len(set(query_terms(query.text))), held)
-    lists["lexical"] = [pair for pair in lists["lexical"] if shares[pair[0]] >= WORDS_FLOOR * shares[lexical[0][0]]]
-    scores = {i: weights["lexical"] * shares[i] for i, _ in lists["lexical"]}
-    if vector is not None and nearest:
-        usual = ordinary([cosine for _, cosine in nearest], held, read.unrelated(asking.db, vector))
-        lists["semantic"] = [(i, c) for i, c in nearest[: OFFERED * depth // DEPTH] if usual.height(c) > 0]
-        _add(scores, weights["semantic"], _heights(asking.db, usual, lists["semantic"], list(scores), vector))
-    seeds = voices.strongest(scores, [i for pairs in lists.values() for i, _ in pairs[:SEEDS]])
-    best = max(scores.values(), default=0.0)
-    if weights["graph"] and seeds:
+    meaning = _Meaning(asking.db, vector, nearest, held)
+    shares = word_shares(lexical, len(set(query_terms(query.text))), held) if weights["lexical"] else {}
+    floor = WORDS_FLOOR * max(shares.values(), default=1.0)
+    lists = {
+        "lexical": [pair for pair in lexical if shares.get(pair[0], 0.0) >= floor],
+        "semantic": [pair for pair in nearest[: OFFERED * depth // DEPTH] if meaning.usual.height(pair[1]) > 0],
+    }
+    said: dict[str, Mapping[int, float]] = {"lexical": {i: shares[i] for i, _ in lists["lexical"]}}
+    said["semantic"] = meaning.heights(_members(lists))
+    direct = _sum(weights, said)
+    best = max(direct.values(), default=0.0)
+    if weights["graph"]:
+        seeds = voices.strongest(direct, [i for pairs in lists.values() for i, _ in pairs[:SEEDS]])
         lists["graph"] = voices.graph(asking.db, seeds, query.folder_ids, query.hidden_domains)[:depth]
-        _add(scores, weights["graph"] * best, dict(lists["graph"]))
+        said["graph"] = {i: best * strength for i, strength in lists["graph"]}
     if weights["temporal"]:
-        lists["temporal"] = _temporal(asking, query, now, depth)
-        _add(scores, weights["temporal"], dict(lists["temporal"]))
-    whole = len(lexical) < depth and len(nearest) < NEAREST * depth // DEPTH
-    return Offers(scaled(scores), lists, whole)
+        lists["temporal"] = _temporal(asking, query, now, _members(lists), depth)
+        said["temporal"] = dict(lists["temporal"])
+    said["semantic"] = meaning.heights(_members(lists))
+    return Offers(scaled(_sum(weights, said)), lists, len(lexical) < depth and len(nearest) < deep)
 
 
-def _add(scores: dict[int, float], weight: float, more: Mapping[int, float]) -> None:
-    for entry_id, score in more.items():
-        scores[entry_id] = scores.get(entry_id, 0.0) + weight * score
+def _members(lists: Mapping[str, Ranked]) -> dict[int, None]:
+    return {i: None for pairs in lists.values() for i, _ in pairs}
 
 
-def _heights(
-    db: Connection, usual: Ordinary, semantic: Ranked, others: Sequence[int], vector: bytes
-) -> dict[int, float]:
-    """How far each memory stands out by its meaning, those too that another voice offers."""
-    known = dict(semantic)
-    known |= read.cosines(db, [i for i in others if i not in known], vector)
-    return {i: usual.height(cosine) for i, cosine in known.items()}
+def _sum(weights: Mapping[str, float], said: Mapping[str, Mapping[int, float]]) -> dict[int, float]:
+    """What each voice says of a memory, weighed and added."""
+    scores: dict[int, float] = {}
+    for voice, shares in said.items():
+        for entry_id, share in shares.items():
+            scores[entry_id] = scores.get(entry_id, 0.0) + weights[voice] * share
+    return scores
+
+
+class _Meaning:
+    """How far memories stand out from the ordinary by their meaning, whichever voice offers them."""
+
+    def __init__(self, db: Connection, vector: bytes | None, nearest: Ranked, held: int) -> None:
+        self.db = db
+        self.vector = vector
+        self.cosines = dict(nearest)
+        unrelated = read.unrelated(db, vector) if vector is not None else 0.0
+        self.usual = ordinary([cosine for _, cosine in nearest], held, unrelated)
+
+    def heights(self, ids: Iterable[int]) -> dict[int, float]:
+        """Id -> height, of those that have a vector."""
+        if self.vector is None:
+            return {}
+        self.cosines |= read.cosines(self.db, [i for i in ids if i not in self.cosines], self.vector)
+        return {i: self.usual.height(self.cosines[i]) for i in ids if i in self.cosines}
 
 
 def _semantic(asking: Asking, query: Query, depth: int, degraded: list[str]) -> tuple[bytes | None, Ranked]:
@@ -130,12 +150,17 @@ def _semantic(asking: Asking, query: Query, depth: int, degraded: list[str]) -> 
     return vector, found
 
 
-def _temporal(asking: Asking, query: Query, now: datetime.datetime, depth: int) -> Ranked:
-    """What changed or was used in the days that the question names; nothing where it names none."""
+def _temporal(asking: Asking, query: Query, now: datetime.datetime, others: Collection[int], depth: int) -> Ranked:
+    """What speaks of the days that the question names, or changed or was used in them; nothing where it names none.
+
+    Where that is more than `depth`, days tell little: they only speak for what another voice offers too.
+    """
+    named = asked_words(query.text)
     days = days_of(query.text, now.astimezone().date())
-    if days is None:
-        return []
-    first, last = days.first.isoformat(), days.last.isoformat()
-    found = read.changed_between(asking.db, query.folder_ids, first, last, depth)
-    found += asking.used(first, last)[:depth] if asking.used else []
-    return [(entry_id, 1.0) for entry_id in dict.fromkeys(found)]
+    found = read.naming(asking.db, query.folder_ids, named or (words_between(*days) if days else ()), MOST_OF_DAYS)
+    if days is not None:
+        first, last = (day.isoformat() for day in days)
+        found += read.changed_between(asking.db, query.folder_ids, first, last, MOST_OF_DAYS)
+        found += asking.used(first, last) if asking.used else []
+    found = list(dict.fromkeys(found))
+    return [(entry_id, 1.0) for entry_id in found if len(found) <= depth or entry_id in others]

@@ -103,8 +103,9 @@ def _month_name(parts: list[str], today: _Day) -> Days:
 
 
 def _month_zh(parts: list[str], today: _Day) -> Days:
-    month = int(parts[0])
-    return _month(today.year - (month > today.month), month)
+    month, day = int(parts[0]), int(parts[1] or 0)
+    year = today.year - ((month, day or 1) > (today.month, today.day))
+    return Days(_Day(year, month, day), _Day(year, month, day)) if day else _month(year, month)
 
 
 def _month(year: int, month: int) -> Days:
@@ -130,7 +131,7 @@ _RULES: list[tuple[re.Pattern[str], Callable[[list[str], datetime.date], Days]]]
         (r"\b(today|yesterday)\b", _day),
         (r"(今天|昨天|前天)", _day),
         (rf"\b(?:in|during|since|on|from) {_DAY_OF}{_MONTH}\b(?:,? (\d{{4}})\b)?", _month_name),
-        (r"(?<!\d)(\d{1,2})月份?(?!\d)", _month_zh),
+        (r"(?<!\d)(\d{1,2})月(?:(\d{1,2})[日号]|份?(?!\d))", _month_zh),
         (r"\b(?:recent|recently|lately|these days)\b|最近|近来|近期", _lately),
     )
 ]
