@@ -9,6 +9,7 @@ import contextlib
 import datetime
 import logging
 import os
+import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -16,13 +17,17 @@ from typing import Any, Protocol
 
 from mdmem import document, files
 from mdmem.app.app import App, Roster
+from mdmem.app.graph import MAX_HOPS, View, walk
+from mdmem.app.listing import Filter
 from mdmem.db import UNUSABLE, Connection, is_disk_trouble
 from mdmem.errors import AmbiguousError, MdmemError, NotFoundError, Problem, SilentError, UsageError
-from mdmem.index import read
+from mdmem.index import fold, read
+from mdmem.index.entities import normalise
 from mdmem.index.read import Entry
-from mdmem.memory import STATUSES, TYPE_ALIASES, TYPES
+from mdmem.memory import SOURCES, STATUSES, TYPE_ALIASES, TYPES
 from mdmem.outputs.json import absolute, hit_json, memory_json, raw_rel
 from mdmem.recall import MODES, Query, Recall, why_invalid
+from mdmem.recall.grants import hidden_domains
 from mdmem.recall.validity import moment
 from mdmem.scope import KINDS, Scope
 
@@ -67,6 +72,7 @@ class Answers:
             "list": self.list_memories,
             "show": self.show,
             "find": self.find,
+            "graph": self.graph,
             "sync": self.sync,
             "reindex": self.reindex,
             "status": self.status,
@@ -138,6 +144,7 @@ class Answers:
             limit=_limit(request),
             include_invalid=bool(request.get("include_invalid")),
             as_of=_as_of(request),
+            hidden_domains=self._hidden(request),
         )
 
     def _missing(self, request: Request, roster: Roster) -> list[str]:
@@ -151,22 +158,44 @@ class Answers:
 
     def list_memories(self, request: Request) -> dict[str, Any]:
         """All memories of the caller's scopes, filtered, by scope and path."""
-        types = frozenset(_type(name) for name in _list(request, "type"))
-        status, domain = _choice(request, "status", STATUSES), _text(request, "domain")
+        wanted = self._filter(request)
+        limit = _number(request, "limit", 1, sys.maxsize) if request.get("limit") is not None else None
         roster = self.app.roster()
         with self.backend.reader() as db:
-            entries = read.list_entries(db, _folder_ids(db, self._scopes(request, roster)))
+            ids = _folder_ids(db, self._scopes(request, roster))
+            about = [read.ids_about(db, ids, name) for name in wanted.entities]
+            entries = [e for e in read.list_entries(db, ids) if all(e.id in found for found in about)]
         now = _now()
-        found = [
-            memory_json(entry) | {"invalid": why_invalid(entry, now)}
-            for entry in entries
-            if entry.folder_state == "ok"
-            and (not types or entry.type in types)
-            and (not status or (entry.status or "active") == status)
-            and (not domain or (entry.domain or "").casefold() == domain.casefold())
-            and (request.get("include_invalid") or status or why_invalid(entry, now) is None)
+        listed = [
+            memory_json(entry) | {"invalid": why_invalid(entry, now)} for entry in entries if wanted.takes(entry, now)
         ]
-        return {"memories": found, "degraded": self._missing(request, roster)}
+        return {"memories": listed[:limit], "degraded": self._missing(request, roster)}
+
+    def _filter(self, request: Request) -> Filter:
+        aliases = self.app.settings.recall.aliases
+        status = _choice(request, "status", STATUSES)
+        return Filter(
+            types=frozenset(_type(name) for name in _list(request, "type")),
+            status=status,
+            source=_choice(request, "source", tuple(SOURCES)),
+            domain=(_text(request, "domain") or "").casefold(),
+            tags=frozenset(fold(tag) for tag in _list(request, "tag")),
+            entities=tuple(normalise(name, aliases) for name in _list(request, "entity")),
+            ended_too=bool(request.get("include_invalid") or status),
+            hidden_domains=self._hidden(request),
+        )
+
+    def _hidden(self, request: Request) -> frozenset[str]:
+        return hidden_domains(self.app.settings.recall.grants, _text(request, "agent"))
+
+    def graph(self, request: Request) -> dict[str, Any]:
+        """What is joined to the memory that `key` means, within `hops` steps. Errors as in `_resolve`."""
+        hops = _number(request, "hops", 2, MAX_HOPS)
+        with self.backend.reader() as db:
+            start = self._resolve(db, request)
+            ids = _folder_ids(db, self._scopes(request))
+            view = View(ids, self._hidden(request), bool(request.get("include_invalid")), _now())
+            return walk(db, start, view, hops)
 
     def find(self, request: Request) -> dict[str, Any]:
         """The one memory that `key` means: its listing, scope folder and relative path. Errors as in `resolve`."""
@@ -200,10 +229,10 @@ class Answers:
         ids = _folder_ids(db, self._scopes(request))
         if not text.strip():
             raise UsageError("which memory?", hint="give its key, its path, or enough of either")
-        words = _encodable(text)
-        found = read.by_keys(db, ids, [words, words.removesuffix(".md")])
-        found = found or self._by_path(db, ids, text, _text(request, "cwd"))
-        found = found or read.like_key(db, ids, words)
+        words, hidden = _encodable(text), self._hidden(request)
+        found = _shown(read.by_keys(db, ids, [words, words.removesuffix(".md")]), hidden)
+        found = found or _shown(self._by_path(db, ids, text, _text(request, "cwd")), hidden)
+        found = found or _shown(read.like_key(db, ids, words), hidden)
         if not found:
             raise NotFoundError(f"no memory {text!r} in your scopes", hint="see: mdmem list")
         valid = [e for e in found if why_invalid(e, _now()) is None]
@@ -405,10 +434,19 @@ def _unknown(what: str, value: str, choices: Sequence[str]) -> UsageError:
 
 
 def _limit(request: Request) -> int:
-    limit = request.get("limit", 10)
-    if not isinstance(limit, int) or isinstance(limit, bool) or limit < 1:
-        raise UsageError(f"limit is {limit!r}, not a number from 1 to {MAX_LIMIT}")
-    return min(limit, MAX_LIMIT)
+    return _number(request, "limit", 10, MAX_LIMIT)
+
+
+def _number(request: Request, name: str, default: int, most: int) -> int:
+    value = request.get(name, default)
+    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+        raise UsageError(f"{name} is {value!r}, not a number from 1 to {most}")
+    return min(value, most)
+
+
+def _shown(entries: list[Entry], hidden: frozenset[str]) -> list[Entry]:
+    """Without those of a domain that the caller must not see."""
+    return [entry for entry in entries if (entry.domain or "").casefold() not in hidden]
 
 
 def _as_of(request: Request) -> datetime.datetime | None:

@@ -120,6 +120,8 @@ class Recall:
     def _admits(self, query: Query, found: Candidate, at: datetime.datetime) -> bool:
         if found.folder_id not in query.folder_ids or (query.types and found.type not in query.types):
             return False
+        if (found.domain or "").casefold() in query.hidden_domains:
+            return False
         if query.domain and (found.domain or "").casefold() != query.domain.casefold():
             return False
         if query.include_invalid:

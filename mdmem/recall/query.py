@@ -24,6 +24,7 @@ class Query(NamedTuple):
     limit: int = 10
     include_invalid: bool = False
     as_of: datetime.datetime | None = None
+    hidden_domains: frozenset[str] = frozenset()  # casefolded: domains that the caller must not see
 
 
 class Why(NamedTuple):
