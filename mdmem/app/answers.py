@@ -19,8 +19,9 @@ from mdmem import document, files
 from mdmem.app.app import App, Roster
 from mdmem.app.graph import MAX_HOPS, View, walk
 from mdmem.app.listing import Filter
+from mdmem.app.resolve import encodable, resolve
 from mdmem.db import UNUSABLE, Connection, is_disk_trouble
-from mdmem.errors import AmbiguousError, MdmemError, NotFoundError, Problem, SilentError, UsageError
+from mdmem.errors import MdmemError, NotFoundError, Problem, SilentError, UsageError
 from mdmem.index import fold, read
 from mdmem.index.entities import normalise
 from mdmem.index.read import Entry
@@ -159,7 +160,7 @@ class Answers:
     def list_memories(self, request: Request) -> dict[str, Any]:
         """All memories of the caller's scopes, filtered, by scope and path."""
         wanted = self._filter(request)
-        limit = _number(request, "limit", 1, sys.maxsize) if request.get("limit") is not None else None
+        limit = _whole(request, "limit", 1, sys.maxsize) if request.get("limit") is not None else None
         roster = self.app.roster()
         with self.backend.reader() as db:
             ids = _folder_ids(db, self._scopes(request, roster))
@@ -190,7 +191,7 @@ class Answers:
 
     def graph(self, request: Request) -> dict[str, Any]:
         """What is joined to the memory that `key` means, within `hops` steps. Errors as in `_resolve`."""
-        hops = _number(request, "hops", 2, MAX_HOPS)
+        hops = _whole(request, "hops", 2, MAX_HOPS)
         with self.backend.reader() as db:
             start = self._resolve(db, request)
             ids = _folder_ids(db, self._scopes(request))
@@ -224,38 +225,8 @@ class Answers:
         }
 
     def _resolve(self, db: Connection, request: Request) -> Entry:
-        """The memory that a KEY means: its key, its path, or enough of either to be unique."""
-        text = _text(request, "key") or ""
         ids = _folder_ids(db, self._scopes(request))
-        if not text.strip():
-            raise UsageError("which memory?", hint="give its key, its path, or enough of either")
-        words, hidden = _encodable(text), self._hidden(request)
-        found = _shown(read.by_keys(db, ids, [words, words.removesuffix(".md")]), hidden)
-        found = found or _shown(self._by_path(db, ids, text, _text(request, "cwd")), hidden)
-        found = found or _shown(read.like_key(db, ids, words), hidden)
-        if not found:
-            raise NotFoundError(f"no memory {text!r} in your scopes", hint="see: mdmem list")
-        valid = [e for e in found if why_invalid(e, _now()) is None]
-        narrowed = valid if len(valid) == 1 else found
-        if len(narrowed) > 1:
-            raise AmbiguousError(
-                f"{text!r} fits {len(narrowed)} memories",
-                choices=[f"{e.key}  ({absolute(e)})" for e in narrowed[:10]],
-                hint="give more of the key, the path, or --scope",
-            )
-        return narrowed[0]
-
-    def _by_path(self, db: Connection, ids: tuple[int, ...], text: str, cwd: str | None) -> list[Entry]:
-        joined = str(Path(cwd or "/", text))
-        # As the shell gives it, or as mdmem itself has printed it.
-        paths = dict.fromkeys((files.printable(joined), _encodable(joined)))
-        found = []
-        for folder in read.folders(db):
-            inside = [path.removeprefix(f"{folder.path}/") for path in paths if path.startswith(f"{folder.path}/")]
-            if folder.id in ids:
-                entries = [read.by_path(db, folder.id, rel) for rel in inside or [_encodable(text)]]
-                found += [entry for entry in entries if entry]
-        return found
+        return resolve(db, ids, _text(request, "key") or "", _text(request, "cwd"), self._hidden(request))
 
     def explain(self, request: Request) -> dict[str, Any]:
         """How a query is understood, and every candidate with its reasons: the window `debug query`."""
@@ -386,7 +357,7 @@ def _text(request: Request, name: str) -> str | None:
         if "\0" in value and name == "cwd":
             raise UsageError(f"{name} is {value!r}, no path")
         # A path may hold bytes that are no text; anything else is for SQLite, which takes text alone.
-        return value if name in ("cwd", "key") else _encodable(value)
+        return value if name in ("cwd", "key") else encodable(value)
     raise UsageError(f"{name} is {value!r}, not text")
 
 
@@ -395,20 +366,11 @@ def _list(request: Request, name: str) -> list[str]:
     values = [value] if isinstance(value, str) else value
     if not isinstance(values, list) or not all(isinstance(v, str) for v in values):
         raise UsageError(f"{name} is {value!r}, not a list of names")
-    return [_encodable(value) for value in values]
+    return [encodable(value) for value in values]
 
 
 def _are_paths(value: object) -> bool:
     return value is None or (isinstance(value, list) and all(isinstance(v, str) and "\0" not in v for v in value))
-
-
-def _encodable(text: str) -> str:
-    """Text that SQLite can take: undecodable bytes of a command line are half surrogate pairs here."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return files.printable(text)
-    return text
 
 
 def _choice(request: Request, name: str, choices: Sequence[str]) -> str | None:
@@ -434,19 +396,14 @@ def _unknown(what: str, value: str, choices: Sequence[str]) -> UsageError:
 
 
 def _limit(request: Request) -> int:
-    return _number(request, "limit", 10, MAX_LIMIT)
+    return _whole(request, "limit", 10, MAX_LIMIT)
 
 
-def _number(request: Request, name: str, default: int, most: int) -> int:
+def _whole(request: Request, name: str, default: int, most: int) -> int:
     value = request.get(name, default)
     if not isinstance(value, int) or isinstance(value, bool) or value < 1:
         raise UsageError(f"{name} is {value!r}, not a number from 1 to {most}")
     return min(value, most)
-
-
-def _shown(entries: list[Entry], hidden: frozenset[str]) -> list[Entry]:
-    """Without those of a domain that the caller must not see."""
-    return [entry for entry in entries if (entry.domain or "").casefold() not in hidden]
 
 
 def _as_of(request: Request) -> datetime.datetime | None:

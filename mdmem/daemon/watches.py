@@ -43,6 +43,7 @@ class Watches:
         self._flooded = False
         self._next_roster_ns = time.monotonic_ns() + ROSTER_NS
         self._next_count_ns = time.monotonic_ns() + self._heartbeat_ns
+        self._counted_at = -1
 
     # --- on watchdog's threads ------------------------------------------------------
 
@@ -178,6 +179,9 @@ class Watches:
         if now_ns < self._next_count_ns:
             return
         self._next_count_ns = now_ns + self._heartbeat_ns
+        if self.watcher.folder_events == self._counted_at:
+            return  # counting walks all folders
+        self._counted_at = self.watcher.folder_events
         if self.watcher.is_short():
             for folder, scope in self.worker.scopes.items():
                 if self.modes.get(folder, ("", None))[0] == "events":

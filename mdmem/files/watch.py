@@ -51,6 +51,7 @@ class Watcher:
         # Where folders are moved quickly watchdog warns of each, in ever other words: a log, and a memory, without end.
         warnings.filterwarnings("ignore", "Callback with id", RuntimeWarning)
         self.events = 0  # how many came, cookies and what doesn't matter included
+        self.folder_events = 0  # of folders, other than cookies: one may have come that is not watched
 
     def arm(self, folder: str) -> Refused | None:
         """Start to watch a folder; None when events will come. Call before its scan, so that nothing falls between."""
@@ -161,6 +162,7 @@ class Watcher:
         if name.startswith(COOKIE):
             self._on_cookie(folder, name)
             return
+        self.folder_events += is_folder
         rel = os.path.relpath(os.fsdecode(path), folder).replace(os.sep, "/")
         if rel == ".":
             self._on_change(folder, None)

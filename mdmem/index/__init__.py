@@ -3,10 +3,11 @@
 from mdmem.index import read
 from mdmem.index.pieces import digest, pieces_of
 from mdmem.index.row import Row, Stat, make_row
-from mdmem.index.tokens import fold, match_expression, query_terms
+from mdmem.index.tokens import fold, index_text, match_expression, query_terms
 from mdmem.index.vectors import Piece, Vectors
 
 __all__ = [
-    "Piece", "Row", "Stat", "Vectors", "digest", "fold", "make_row", "match_expression", "pieces_of", "query_terms",
+    "Piece", "Row", "Stat", "Vectors", "digest", "fold",
+    "index_text", "make_row", "match_expression", "pieces_of", "query_terms",
     "read",
 ]  # fmt: skip

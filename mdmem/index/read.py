@@ -17,8 +17,9 @@ LAST_GOOD, LAST_TEXT = 1, 2
 _MAX_NEAREST = 4_096  # sqlite-vec takes no greater k
 
 
-# Weights of name, description, body, labels. Said in the query: `ORDER BY rank` costs a third more.
-BM25 = "bm25(memory_fts, 3.0, 1.5, 1.0, 3.0)"
+# Weights of name, description, body, labels. Said in the query: `ORDER BY rank` costs a third more. Greater ones cost
+# recall: a common word in a name would outweigh two rare ones in the text (docs/benchmarks.md).
+BM25 = "bm25(memory_fts, 2.0, 1.2, 1.0, 2.0)"
 
 
 class Folder(NamedTuple):
@@ -280,6 +281,51 @@ def _nearest_pieces(db: Connection, folder_id: int, vector: bytes, limit: int) -
         if distance is not None:
             best.setdefault(as_int(entry_id), 1.0 - float(str(distance)))
     return best, len(rows)
+
+
+def unrelated(db: Connection, vector: bytes) -> float:
+    """Cosine similarity of a vector with that of a text that no memory holds (the model's canary)."""
+    sql = "SELECT vec_distance_cosine(vec_int8(value), vec_int8(?)) FROM meta WHERE key = 'vec_canary'"
+    found = scalar(db, sql, (vector,))
+    return 1.0 - float(found) if found is not None else 0.0
+
+
+def cosines(db: Connection, ids: Sequence[int], vector: bytes) -> dict[int, float]:
+    """Cosine similarity of these memories with a vector, by the best piece of each; those without one are left out."""
+    if not ids:
+        return {}
+    rows = db.execute(
+        "SELECT p.entry_id, min(vec_distance_cosine(vec_int8(v.embedding), vec_int8(?))) FROM memory_piece p"
+        f" JOIN memory_vec v ON v.piece_id = p.id WHERE p.entry_id IN ({_marks(ids)}) AND p.state = 1"
+        " GROUP BY p.entry_id",
+        (vector, *ids),
+    )
+    return {as_int(row[0]): 1.0 - float(str(row[1])) for row in rows if row[1] is not None}
+
+
+def likenesses(db: Connection, ids: Sequence[int]) -> dict[tuple[int, int], float]:
+    """(smaller id, greater id) -> cosine similarity of the first pieces of these memories."""
+    if not ids:
+        return {}
+    rows = db.execute(
+        "WITH held (id, vector) AS MATERIALIZED (SELECT p.entry_id, v.embedding FROM memory_piece p"
+        f" JOIN memory_vec v ON v.piece_id = p.id WHERE p.entry_id IN ({_marks(ids)}) AND p.n = 0 AND p.state = 1)"
+        " SELECT a.id, b.id, vec_distance_cosine(vec_int8(a.vector), vec_int8(b.vector)) FROM held a"
+        " JOIN held b ON a.id < b.id",
+        ids,
+    )
+    return {(as_int(row[0]), as_int(row[1])): 1.0 - float(str(row[2])) for row in rows if row[2] is not None}
+
+
+def changed_between(db: Connection, folder_ids: Sequence[int], first: str, last: str, limit: int) -> list[int]:
+    """The memories whose `updated` or `created` lies in the days from `first` to `last`, newest first."""
+    updated, created = (f"coalesce({name}, {name}_found)" for name in ("updated", "created"))
+    sql = (
+        f"SELECT id FROM memory_entry WHERE folder_id IN ({_marks(folder_ids)})"
+        f" AND (substr({updated}, 1, 10) BETWEEN ? AND ? OR substr({created}, 1, 10) BETWEEN ? AND ?)"
+        f" ORDER BY {updated} DESC, key, path LIMIT ?"
+    )
+    return [as_int(row[0]) for row in db.execute(sql, (*folder_ids, first, last, first, last, limit))]
 
 
 def manifest_counts(db: Connection, folder_id: int) -> dict[str, int]:

@@ -1,35 +1,50 @@
-"""The one way through recall: voices, fusion, validity, score, order."""
+"""The one way through recall: what the voices offer, validity, score, order."""
 
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
 
-from mdmem.db import DAMAGE, Connection, DatabaseError
-from mdmem.errors import MdmemError
-from mdmem.index import read
+from mdmem.db import Connection
+from mdmem.index import index_text, read
+from mdmem.index.graph import neighbours
 from mdmem.index.read import Candidate, Entry
 from mdmem.memory import survival
 from mdmem.recall import voices
-from mdmem.recall.fusion import reciprocal_ranks, scaled
+from mdmem.recall.diverse import diversify, word_likeness
+from mdmem.recall.intent import VOICES
+from mdmem.recall.offers import Asking, Embed, Used, offers
 from mdmem.recall.query import Answer, Hit, Query, Why
 from mdmem.recall.validity import moment, why_invalid
 
-SEMANTIC_DEPTH = 20  # of each voice in semantic and hybrid mode
-
 MAX_DEPTH = 6_400
 MAX_LOOKED = 2_000  # files of one query
+MAX_TOPIC = 3  # memories that only share a topic with the hits
+TOPIC_SHARE = 0.5  # of the relevance of the hit they hang on
 
 # Are these rows what their files say? What moved is synced, and True returned, before anything is given out.
 Freshen = Callable[[Sequence[Entry]], bool]
-# The vector of a query's text. Raises MdmemError when there is none to be had.
-Embed = Callable[[str], bytes]
+
+
+class _Scored(NamedTuple):
+    """A memory that may be given out. `via`: the entity by which it was reached, where no voice offers it."""
+
+    found: Candidate
+    relevance: float
+    recency: float
+    via: str | None = None
+
+    @property
+    def score(self) -> float:
+        return self.relevance * self.recency * self.found.confidence
 
 
 class Recall:
     """Answers queries from one read connection.
 
-    `embed` is None where no embedder is set; `decay` is `time_decay_lambda`; `freshen` is handed in by the app.
+    `embed` is None where no embedder is set; `decay` is `time_decay_lambda`; `weights` are shares of the voices' usual
+    weights; `used` and `freshen` are handed in by the app.
     """
 
     def __init__(
@@ -38,13 +53,22 @@ class Recall:
         *,
         embed: Embed | None = None,
         decay: float = 0.01,
+        weights: Mapping[str, float] | None = None,
+        used: Used | None = None,
         freshen: Freshen | None = None,
     ) -> None:
         self.db = db
+        self.asking = Asking(db, self._embed_once if embed else None, used, weights or {})
         self.embed = embed
         self.decay = decay
         self.freshen = freshen
         self._vectors: dict[str, bytes] = {}
+
+    def _embed_once(self, text: str) -> bytes:
+        """However deep the voices have to be asked again."""
+        if text not in self._vectors and self.embed is not None:
+            self._vectors[text] = self.embed(text)
+        return self._vectors[text]
 
     def find(self, query: Query, now: datetime.datetime) -> Answer:
         """Hits for a query, best first. Any text gets an answer; `degraded` says what was missing."""
@@ -71,88 +95,95 @@ class Recall:
 
     def _ranked(self, query: Query, now: datetime.datetime, depth: int) -> tuple[Answer, bool]:
         degraded: list[str] = []
-        lists = self._voices(query, degraded, depth)
+        offered = offers(self.asking, query, now, depth, degraded)
         exact = voices.exact_keys(self.db, query.text, query.folder_ids)
-        offered = {i for pairs in lists.values() for i, _ in pairs}
-        found = {c.id: c for c in read.candidates(self.db, offered | set(exact))}
-        lists = {voice: _settle_ties(pairs, found) for voice, pairs in lists.items()}
-        deep = depth
-        if query.mode == "keyword":
-            relevance = scaled(dict(lists["lexical"]))
-        else:
-            deep = max(SEMANTIC_DEPTH, query.limit) * depth // max(voices.DEPTH, 2 * query.limit)
-            relevance = scaled(reciprocal_ranks([[i for i, _ in pairs[:deep]] for pairs in lists.values()]))
-        relevance.update(dict.fromkeys(exact, 1.0))
-        ranks = {voice: {i: n for n, (i, _) in enumerate(pairs, 1)} for voice, pairs in lists.items()}
-        hits = self._hits(query, now, [(found[i], share) for i, share in relevance.items() if i in found], exact, ranks)
-        all_offered = all(len(pairs) <= deep and len(pairs) < depth for pairs in lists.values())
-        return Answer(hits, query.mode, degraded), all_offered
+        everything = {i for pairs in offered.lists.values() for i, _ in pairs}
+        found = {c.id: c for c in read.candidates(self.db, everything | set(exact))}
+        ranks = {voice: {i: n for n, (i, _) in enumerate(pairs, 1)} for voice, pairs in offered.lists.items()}
+        relevance = offered.relevance | dict.fromkeys(exact, 1.0)
+        scored = [
+            _Scored(found[i], share, self._recency(found[i], now))
+            for i, share in relevance.items()
+            if i in found and self._admits(query, found[i], now)
+        ]
+        scored = self._in_order(query, scored, exact, by_meaning="semantic" in ranks)
+        if query.mode == "hybrid" and query.text.strip():
+            scored += self._topic(query, now, scored, query.limit - len(scored))
+        return Answer(self._hits(query, now, scored, exact, ranks), query.mode, degraded), offered.whole
 
-    def _voices(self, query: Query, degraded: list[str], depth: int) -> dict[str, list[tuple[int, float]]]:
-        lists = {"lexical": voices.lexical(self.db, query.text, query.folder_ids, depth)}
-        if query.mode == "keyword" or not query.text.strip():
-            return lists
-        try:
-            lists["semantic"] = self._semantic(query, degraded, depth)
-        except MdmemError as error:
-            degraded.append(f"no vectors: {error}")
-        return lists
+    def _in_order(
+        self, query: Query, scored: list[_Scored], exact: Sequence[int], *, by_meaning: bool
+    ) -> list[_Scored]:
+        """The best, exact keys first; in hybrid mode with repetitions further down."""
+        scored.sort(key=lambda s: (s.found.id not in exact, -s.score, _name(s.found)))
+        firm = sum(s.found.id in exact for s in scored)
+        if query.mode != "hybrid":
+            return scored[: query.limit]
+        by_id = {s.found.id: s for s in scored}
+        rest = [(s.found.id, s.score) for s in scored[firm:]]
+        order = diversify(rest, self._likeness if by_meaning else self._word_likeness, max(query.limit - firm, 0))
+        return (scored[:firm] + [by_id[i] for i in order])[: query.limit]
 
-    def _semantic(self, query: Query, degraded: list[str], depth: int) -> list[tuple[int, float]]:
-        if self.embed is None:
-            degraded.append("no vectors: no embedder is set; see `mdmem config show`")
+    def _likeness(self, ids: Sequence[int]) -> dict[tuple[int, int], float]:
+        return read.likenesses(self.db, ids)
+
+    def _word_likeness(self, ids: Sequence[int]) -> dict[tuple[int, int], float]:
+        texts = {
+            i: set(index_text(e.description or e.name).lower().split()) for i, e in read.entries(self.db, ids).items()
+        }
+        return word_likeness(texts, ids)
+
+    def _topic(self, query: Query, now: datetime.datetime, direct: list[_Scored], room: int) -> list[_Scored]:
+        """What else is about the entities of the hits, the rest of a topic: behind them, and marked."""
+        if room <= 0 or not direct:
             return []
-        vector = self._vectors.get(query.text)
-        if vector is None:
-            vector = self._vectors[query.text] = self.embed(query.text)
-        try:
-            found = voices.semantic(self.db, vector, query.folder_ids, depth)
-        except DAMAGE:
-            raise
-        except DatabaseError:
-            degraded.append("no vectors yet: they are made in the background; see `mdmem status`")
-            return []
-        waiting, done, _ = read.vector_counts(self.db)
-        if waiting:
-            degraded.append(f"vectors are still being made: {done} of {done + waiting}; see `mdmem status`")
-        return found
+        hits = {s.found.id: s for s in direct}
+        near = neighbours(self.db, hits, query.folder_ids, hidden_domains=query.hidden_domains)
+        ways: dict[int, tuple[_Scored, str]] = {}
+        for edge in near:
+            for source, target in ((edge.from_id, edge.to_id), (edge.to_id, edge.from_id)):
+                if edge.kind == "entity" and source in hits and target not in hits:
+                    ways.setdefault(target, (hits[source], edge.via))
+        more = [
+            _Scored(found, TOPIC_SHARE * ways[found.id][0].relevance, self._recency(found, now), ways[found.id][1])
+            for found in read.candidates(self.db, ways)
+            if self._admits(query, found, now)
+        ]
+        more.sort(key=lambda s: (-s.score, _name(s.found)))
+        return more[: min(room, MAX_TOPIC)]
 
-    def _admits(self, query: Query, found: Candidate, at: datetime.datetime) -> bool:
+    def _admits(self, query: Query, found: Candidate, now: datetime.datetime) -> bool:
         if found.folder_id not in query.folder_ids or (query.types and found.type not in query.types):
             return False
-        if (found.domain or "").casefold() in query.hidden_domains:
-            return False
-        if query.domain and (found.domain or "").casefold() != query.domain.casefold():
+        domain = (found.domain or "").casefold()
+        if domain in query.hidden_domains or (query.domain and domain != query.domain.casefold()):
             return False
         if query.include_invalid:
             return True
         if query.as_of and moment(found.created) > query.as_of:
             return False
-        return why_invalid(found, at) is None
+        return why_invalid(found, query.as_of or now) is None
 
     def _hits(
         self,
         query: Query,
         now: datetime.datetime,
-        relevance: list[tuple[Candidate, float]],
-        exact: list[int],
+        scored: list[_Scored],
+        exact: Sequence[int],
         ranks: dict[str, dict[int, int]],
     ) -> list[Hit]:
-        """Scores are worked out on what decides them; the rest is read for the memories that are given out."""
-        at = query.as_of or now
-        scored = []
-        for found, share in relevance:
-            if self._admits(query, found, at):
-                recency = self._recency(found, now)
-                score = share * recency * found.confidence
-                scored.append((found.id not in exact, -score, _name(found), found, share, recency))
-        scored.sort(key=lambda row: row[:3])
-        best = scored[: query.limit]
-        entries = read.entries(self.db, (row[3].id for row in best))
-        kept = [row for row in best if row[3].id in entries]
+        """Order is worked out on what decides it; the rest is read for the memories that are given out."""
+        entries = read.entries(self.db, (s.found.id for s in scored))
+        kept = [s for s in scored if s.found.id in entries]
         return [
-            Hit(entries[found.id], -score, n, _why(found, share, recency, not inexact, ranks), why_invalid(found, at))
-            for n, (inexact, score, _, found, share, recency) in enumerate(kept, 1)
+            Hit(
+                entries[s.found.id],
+                s.score,
+                n,
+                _why(s, s.found.id in exact, ranks),
+                why_invalid(s.found, query.as_of or now),
+            )
+            for n, s in enumerate(kept, 1)
         ]
 
     def _recency(self, found: Candidate, now: datetime.datetime) -> float:
@@ -160,23 +191,16 @@ class Recall:
         return survival(found.type, age_days, stability=found.stability, decay=self.decay)
 
 
-def _why(found: Candidate, relevance: float, recency: float, exact: bool, ranks: dict[str, dict[int, int]]) -> Why:
+def _why(scored: _Scored, exact: bool, ranks: dict[str, dict[int, int]]) -> Why:
+    rank = {voice: ranks.get(voice, {}).get(scored.found.id) for voice in VOICES}
     return Why(
-        lexical=ranks["lexical"].get(found.id),
-        semantic=ranks.get("semantic", {}).get(found.id),
-        temporal=None,
-        graph=None,
-        relevance=relevance,
-        recency=recency,
-        confidence=found.confidence,
+        **rank,
+        relevance=scored.relevance,
+        recency=scored.recency,
+        confidence=scored.found.confidence,
         exact_key=exact,
+        via=scored.via,
     )
-
-
-def _settle_ties(pairs: list[tuple[int, float]], found: dict[int, Candidate]) -> list[tuple[int, float]]:
-    """A voice's list with equal scores in the order of key and path: row ids differ from one build to the next."""
-    known = [pair for pair in pairs if pair[0] in found]  # gone since, in another process's transaction
-    return sorted(known, key=lambda pair: (-pair[1], *_name(found[pair[0]])))
 
 
 def _name(found: Candidate) -> tuple[str, str, str, str]:

@@ -13,6 +13,7 @@ MODES = ("keyword", "semantic", "hybrid")
 class Query(NamedTuple):
     """A question. `folder_ids`: the caller's scope folders; nothing outside them is ever looked at.
 
+    `hidden_domains` (casefolded) are those that the caller's role may not read.
     `as_of` asks what held at that time; `include_invalid` also gives what does not hold, marked.
     """
 
@@ -22,13 +23,16 @@ class Query(NamedTuple):
     types: frozenset[str] = frozenset()
     domain: str | None = None
     limit: int = 10
+    hidden_domains: frozenset[str] = frozenset()
     include_invalid: bool = False
     as_of: datetime.datetime | None = None
-    hidden_domains: frozenset[str] = frozenset()  # casefolded: domains that the caller must not see
 
 
 class Why(NamedTuple):
-    """The reason for a hit: its rank in each voice (from 1; None: not offered by it), and each factor of its score."""
+    """The reason for a hit: its rank in each voice (from 1; None: not offered by it), and each factor of its score.
+
+    `via`: an entity that it shares with a hit; no voice offers it, it is the rest of a topic.
+    """
 
     lexical: int | None
     semantic: int | None
@@ -38,6 +42,7 @@ class Why(NamedTuple):
     recency: float
     confidence: float
     exact_key: bool
+    via: str | None = None
 
 
 class Hit(NamedTuple):
