@@ -102,13 +102,22 @@ def test_the_working_directory_decides_on_the_project(filled: Home, monkeypatch:
     assert "p" not in keys(mdmem.open(cwd="/").list())
 
 
-def test_nothing_is_printed_and_no_logging_is_changed(
-    filled: Home, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_program_that_sets_up_no_logging_has_nothing_printed_and_none_set_up(filled: Home) -> None:
+    script = (
+        "import logging, mdmem; door = mdmem.open(); door.sync(); door.list();"
+        "logging.getLogger('mdmem.app').warning('index is damaged');"
+        "root = logging.getLogger(); assert (root.handlers, root.level) == ([], logging.WARNING)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=filled.work, env=filled.env, capture_output=True, text=True, check=False
+    )
+
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_notes_about_an_answer_go_to_the_logger(filled: Home, caplog: pytest.LogCaptureFixture) -> None:
     from mdmem.db import WriterLock
 
-    root = logging.getLogger()
-    before = list(root.handlers), root.level
     door = mdmem.open(cwd=filled.work)
     door.sync()
     lock = WriterLock(str(filled.mdmem / "run" / "mdmem.lock"))
@@ -121,8 +130,6 @@ def test_nothing_is_printed_and_no_logging_is_changed(
 
     notes = [getattr(record, "note", "") for record in caplog.records]
     assert any("another mdmem is writing the index" in note for note in notes)
-    assert (list(root.handlers), root.level) == before
-    assert capfd.readouterr() == ("", "")
 
 
 def test_a_door_holds_nothing_that_another_writer_waits_for(filled: Home) -> None:
