@@ -9,6 +9,7 @@ import contextlib
 import datetime
 import logging
 import os
+import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -16,13 +17,18 @@ from typing import Any, Protocol
 
 from mdmem import document, files
 from mdmem.app.app import App, Roster
+from mdmem.app.graph import MAX_HOPS, View, walk
+from mdmem.app.listing import Filter
+from mdmem.app.resolve import encodable, resolve
 from mdmem.db import UNUSABLE, Connection, is_disk_trouble
-from mdmem.errors import AmbiguousError, MdmemError, NotFoundError, Problem, SilentError, UsageError
-from mdmem.index import read
+from mdmem.errors import MdmemError, NotFoundError, Problem, SilentError, UsageError
+from mdmem.index import fold, read
+from mdmem.index.entities import normalise
 from mdmem.index.read import Entry
-from mdmem.memory import STATUSES, TYPE_ALIASES, TYPES
+from mdmem.memory import SOURCES, STATUSES, TYPE_ALIASES, TYPES
 from mdmem.outputs.json import absolute, hit_json, memory_json, raw_rel
 from mdmem.recall import MODES, Query, Recall, why_invalid
+from mdmem.recall.grants import hidden_domains
 from mdmem.recall.validity import moment
 from mdmem.scope import KINDS, Scope
 
@@ -67,6 +73,7 @@ class Answers:
             "list": self.list_memories,
             "show": self.show,
             "find": self.find,
+            "graph": self.graph,
             "sync": self.sync,
             "reindex": self.reindex,
             "status": self.status,
@@ -138,6 +145,7 @@ class Answers:
             limit=_limit(request),
             include_invalid=bool(request.get("include_invalid")),
             as_of=_as_of(request),
+            hidden_domains=self._hidden(request),
         )
 
     def _missing(self, request: Request, roster: Roster) -> list[str]:
@@ -151,22 +159,44 @@ class Answers:
 
     def list_memories(self, request: Request) -> dict[str, Any]:
         """All memories of the caller's scopes, filtered, by scope and path."""
-        types = frozenset(_type(name) for name in _list(request, "type"))
-        status, domain = _choice(request, "status", STATUSES), _text(request, "domain")
+        wanted = self._filter(request)
+        limit = _whole(request, "limit", 1, sys.maxsize) if request.get("limit") is not None else None
         roster = self.app.roster()
         with self.backend.reader() as db:
-            entries = read.list_entries(db, _folder_ids(db, self._scopes(request, roster)))
+            ids = _folder_ids(db, self._scopes(request, roster))
+            about = [read.ids_about(db, ids, name) for name in wanted.entities]
+            entries = [e for e in read.list_entries(db, ids) if all(e.id in found for found in about)]
         now = _now()
-        found = [
-            memory_json(entry) | {"invalid": why_invalid(entry, now)}
-            for entry in entries
-            if entry.folder_state == "ok"
-            and (not types or entry.type in types)
-            and (not status or (entry.status or "active") == status)
-            and (not domain or (entry.domain or "").casefold() == domain.casefold())
-            and (request.get("include_invalid") or status or why_invalid(entry, now) is None)
+        listed = [
+            memory_json(entry) | {"invalid": why_invalid(entry, now)} for entry in entries if wanted.takes(entry, now)
         ]
-        return {"memories": found, "degraded": self._missing(request, roster)}
+        return {"memories": listed[:limit], "degraded": self._missing(request, roster)}
+
+    def _filter(self, request: Request) -> Filter:
+        aliases = self.app.settings.recall.aliases
+        status = _choice(request, "status", STATUSES)
+        return Filter(
+            types=frozenset(_type(name) for name in _list(request, "type")),
+            status=status,
+            source=_choice(request, "source", tuple(SOURCES)),
+            domain=(_text(request, "domain") or "").casefold(),
+            tags=frozenset(fold(tag) for tag in _list(request, "tag")),
+            entities=tuple(normalise(name, aliases) for name in _list(request, "entity")),
+            ended_too=bool(request.get("include_invalid") or status),
+            hidden_domains=self._hidden(request),
+        )
+
+    def _hidden(self, request: Request) -> frozenset[str]:
+        return hidden_domains(self.app.settings.recall.grants, _text(request, "agent"))
+
+    def graph(self, request: Request) -> dict[str, Any]:
+        """What is joined to the memory that `key` means, within `hops` steps. Errors as in `_resolve`."""
+        hops = _whole(request, "hops", 2, MAX_HOPS)
+        with self.backend.reader() as db:
+            start = self._resolve(db, request)
+            ids = _folder_ids(db, self._scopes(request))
+            view = View(ids, self._hidden(request), bool(request.get("include_invalid")), _now())
+            return walk(db, start, view, hops)
 
     def find(self, request: Request) -> dict[str, Any]:
         """The one memory that `key` means: its listing, scope folder and relative path. Errors as in `resolve`."""
@@ -195,38 +225,8 @@ class Answers:
         }
 
     def _resolve(self, db: Connection, request: Request) -> Entry:
-        """The memory that a KEY means: its key, its path, or enough of either to be unique."""
-        text = _text(request, "key") or ""
         ids = _folder_ids(db, self._scopes(request))
-        if not text.strip():
-            raise UsageError("which memory?", hint="give its key, its path, or enough of either")
-        words = _encodable(text)
-        found = read.by_keys(db, ids, [words, words.removesuffix(".md")])
-        found = found or self._by_path(db, ids, text, _text(request, "cwd"))
-        found = found or read.like_key(db, ids, words)
-        if not found:
-            raise NotFoundError(f"no memory {text!r} in your scopes", hint="see: mdmem list")
-        valid = [e for e in found if why_invalid(e, _now()) is None]
-        narrowed = valid if len(valid) == 1 else found
-        if len(narrowed) > 1:
-            raise AmbiguousError(
-                f"{text!r} fits {len(narrowed)} memories",
-                choices=[f"{e.key}  ({absolute(e)})" for e in narrowed[:10]],
-                hint="give more of the key, the path, or --scope",
-            )
-        return narrowed[0]
-
-    def _by_path(self, db: Connection, ids: tuple[int, ...], text: str, cwd: str | None) -> list[Entry]:
-        joined = str(Path(cwd or "/", text))
-        # As the shell gives it, or as mdmem itself has printed it.
-        paths = dict.fromkeys((files.printable(joined), _encodable(joined)))
-        found = []
-        for folder in read.folders(db):
-            inside = [path.removeprefix(f"{folder.path}/") for path in paths if path.startswith(f"{folder.path}/")]
-            if folder.id in ids:
-                entries = [read.by_path(db, folder.id, rel) for rel in inside or [_encodable(text)]]
-                found += [entry for entry in entries if entry]
-        return found
+        return resolve(db, ids, _text(request, "key") or "", _text(request, "cwd"), self._hidden(request))
 
     def explain(self, request: Request) -> dict[str, Any]:
         """How a query is understood, and every candidate with its reasons: the window `debug query`."""
@@ -357,7 +357,7 @@ def _text(request: Request, name: str) -> str | None:
         if "\0" in value and name == "cwd":
             raise UsageError(f"{name} is {value!r}, no path")
         # A path may hold bytes that are no text; anything else is for SQLite, which takes text alone.
-        return value if name in ("cwd", "key") else _encodable(value)
+        return value if name in ("cwd", "key") else encodable(value)
     raise UsageError(f"{name} is {value!r}, not text")
 
 
@@ -366,20 +366,11 @@ def _list(request: Request, name: str) -> list[str]:
     values = [value] if isinstance(value, str) else value
     if not isinstance(values, list) or not all(isinstance(v, str) for v in values):
         raise UsageError(f"{name} is {value!r}, not a list of names")
-    return [_encodable(value) for value in values]
+    return [encodable(value) for value in values]
 
 
 def _are_paths(value: object) -> bool:
     return value is None or (isinstance(value, list) and all(isinstance(v, str) and "\0" not in v for v in value))
-
-
-def _encodable(text: str) -> str:
-    """Text that SQLite can take: undecodable bytes of a command line are half surrogate pairs here."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return files.printable(text)
-    return text
 
 
 def _choice(request: Request, name: str, choices: Sequence[str]) -> str | None:
@@ -405,10 +396,14 @@ def _unknown(what: str, value: str, choices: Sequence[str]) -> UsageError:
 
 
 def _limit(request: Request) -> int:
-    limit = request.get("limit", 10)
-    if not isinstance(limit, int) or isinstance(limit, bool) or limit < 1:
-        raise UsageError(f"limit is {limit!r}, not a number from 1 to {MAX_LIMIT}")
-    return min(limit, MAX_LIMIT)
+    return _whole(request, "limit", 10, MAX_LIMIT)
+
+
+def _whole(request: Request, name: str, default: int, most: int) -> int:
+    value = request.get(name, default)
+    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+        raise UsageError(f"{name} is {value!r}, not a number from 1 to {most}")
+    return min(value, most)
 
 
 def _as_of(request: Request) -> datetime.datetime | None:

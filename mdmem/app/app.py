@@ -19,6 +19,7 @@ from mdmem.scope import PROJECT_FOLDER, Project, Projects, Scope, check_ref, pro
 
 if TYPE_CHECKING:
     from mdmem.config.settings import Settings
+    from mdmem.edit import Guard
 
 
 class Roster(NamedTuple):
@@ -171,6 +172,13 @@ class App:
                 hint=f"look at them, then: mdmem trust {shlex.quote(root)}",
             )
         return NotFoundError("no project here", where=cwd, hint="make one with: mdmem init")
+
+    def guard(self, agent: str | None) -> Guard:
+        """What this caller may write, by the grants of its role; checked before a file is touched."""
+        from mdmem.recall.grants import check_writing
+
+        grants, where = self.settings.recall.grants, self.paths.config_file
+        return lambda memory: check_writing(grants, agent, memory.type, memory.domain, where=where)
 
     # --- trust ------------------------------------------------------------
 

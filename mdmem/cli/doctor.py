@@ -37,8 +37,8 @@ def doctor_command(as_json: bool) -> int:
 
 def _ask_daemon(socket: str) -> tuple[dict[str, Any] | None, MdmemError | None]:
     """What the daemon says of itself; None where none runs; or how it failed to answer."""
-    from mdmem.cli.ask import error_of
     from mdmem.daemon import client
+    from mdmem.daemon.ask import error_of
 
     try:
         answer = client.ask(socket, {"op": "status"}, timeout_s=10.0)

@@ -98,17 +98,32 @@ def show_command(key: str, scope: tuple[str, ...], cwd: str | None, agent: str |
     shell_complete=options.values("status"),
     help="Only active, archived, stale or retired ones.",
 )
+@click.option(
+    "--source",
+    metavar="SOURCE",
+    shell_complete=options.values("source"),
+    help="Only stated, inferred, tool or imported ones.",
+)
 @options.domain
+@click.option("--tag", "tags", multiple=True, metavar="TAG", help="Only with this tag. Repeatable: with all of them.")
+@click.option(
+    "--entity", "entities", multiple=True, metavar="NAME", help="Only about this. Repeatable: about all of them."
+)
 @options.caller
+@click.option("--limit", type=click.IntRange(min=1), help="At most so many; all by default.")
 @options.include_invalid
 @options.as_json
 def list_command(
     scope: tuple[str, ...],
     types: tuple[str, ...],
     status: str | None,
+    source: str | None,
     domain: str | None,
+    tags: tuple[str, ...],
+    entities: tuple[str, ...],
     cwd: str | None,
     agent: str | None,
+    limit: int | None,
     include_invalid: bool,
     as_json: bool,
 ) -> None:
@@ -118,10 +133,12 @@ def list_command(
     Examples:
       mdmem list
       mdmem list --type rule --scope project
+      mdmem list --tag aws --entity s3 --source stated
       mdmem list --status archived --json
     """
     request: dict[str, Any] = {"op": "list", "scope": list(scope), "type": list(types), "status": status}
-    request |= {"domain": domain, "include_invalid": include_invalid, **options.who(cwd, agent)}
+    request |= {"source": source, "domain": domain, "tag": list(tags), "entity": list(entities), "limit": limit}
+    request |= {"include_invalid": include_invalid, **options.who(cwd, agent)}
     answer = ask(request)
     _tell_degraded(answer["degraded"])
     if as_json:

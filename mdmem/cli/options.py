@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import click
 
-from mdmem.cli.ask import working_folder
+from mdmem.daemon.ask import working_folder
 
 F = TypeVar("F", bound=Callable[..., Any])
 

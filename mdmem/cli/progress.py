@@ -7,9 +7,10 @@ import threading
 import time
 from typing import Any
 
-from mdmem.cli.ask import Answer, ask
+from mdmem.cli.ask import ask
 from mdmem.config import find_paths
 from mdmem.daemon import client
+from mdmem.daemon.ask import Answer
 from mdmem.errors import MdmemError
 
 EVERY_S = 0.5

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mdmem.cli import options, say
-from mdmem.cli.ask import ask, make_findable, working_folder
+from mdmem.cli.ask import ask, make_findable
+from mdmem.daemon.ask import working_folder
 from mdmem.errors import NotFoundError, Problem, RefusedError
 from mdmem.memory import TYPES
 from mdmem.scope import PROJECT_FOLDER, Scope, project_root

@@ -85,7 +85,7 @@ def add_command(
     if "key" in fields:
         _check_key_is_free(str(fields["key"]), target, who)
     is_new = not os.path.isdir(target.folder)
-    written = edit.add(target, _text(text), fields=fields, today=today(), file_name=file_name)
+    written = edit.add(target, _text(text), fields=fields, today=today(), file_name=file_name, guard=app.guard(agent))
     _tell([written], who, as_json, reload=is_new, one=True)
 
 
@@ -161,15 +161,16 @@ def edit_command(
       mdmem edit deploy:blyck --unset expires
     """
     from mdmem import edit
+    from mdmem.app import App
 
-    who = options.who(cwd, agent)
+    who, guard = options.who(cwd, agent), App().guard(agent)
     found = _find(key, scope, who)
     if set_ or unset:
         fields = _pairs(set_)
-        written = edit.change(found["folder"], found["rel"], set_=fields, unset=unset)
+        written = edit.change(found["folder"], found["rel"], set_=fields, unset=unset, guard=guard)
         _tell_of_typos(fields)
     else:
-        written, changed = edit.edit_in_editor(found["folder"], found["rel"], _editor())
+        written, changed = edit.edit_in_editor(found["folder"], found["rel"], _editor(), guard=guard)
         if not changed:
             say.note("nothing was changed")
     _tell([written], who, as_json, one=True)
@@ -231,10 +232,11 @@ def archive_command(
       mdmem list --status archived
     """
     from mdmem import edit
+    from mdmem.app import App
 
-    who = options.who(cwd, agent)
+    who, guard = options.who(cwd, agent), App().guard(agent)
     found = [_find(key, scope, who) for key in keys]
-    _tell([edit.archive(f["folder"], f["rel"]) for f in found], who, as_json, ended=True)
+    _tell([edit.archive(f["folder"], f["rel"], guard=guard) for f in found], who, as_json, ended=True)
 
 
 @click.command()
@@ -252,10 +254,11 @@ def restore_command(
       mdmem restore deploy:old
     """
     from mdmem import edit
+    from mdmem.app import App
 
-    who = options.who(cwd, agent)
+    who, guard = options.who(cwd, agent), App().guard(agent)
     found = [_find(key, scope, who) for key in keys]
-    _tell([edit.restore(f["folder"], f["rel"]) for f in found], who, as_json)
+    _tell([edit.restore(f["folder"], f["rel"], guard=guard) for f in found], who, as_json)
 
 
 @click.command()
@@ -287,7 +290,7 @@ def move_command(keys: tuple[str, ...], scope: str | None, cwd: str | None, agen
         source = sources.get(f["folder"])
         if source is None:
             raise NotFoundError("its scope folder is not one of yours now", where=f["folder"], hint="see: mdmem status")
-        written.append(edit.move(source, f["rel"], target, today=today()))
+        written.append(edit.move(source, f["rel"], target, today=today(), guard=app.guard(agent)))
     _tell(written, who, as_json, reload=is_new, left=[(f["folder"], f["rel"]) for f in found])
 
 

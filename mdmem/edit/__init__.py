@@ -6,10 +6,11 @@ from mdmem.edit.change import archive, change, restore
 from mdmem.edit.editor import edit_in_editor
 from mdmem.edit.fields import check_fields
 from mdmem.edit.move import move
-from mdmem.edit.place import Written, refuse_mount
+from mdmem.edit.place import Guard, Written, refuse_mount
 from mdmem.edit.project import init_project
 
 __all__ = [
+    "Guard",
     "Written",
     "add",
     "adopt",

@@ -10,7 +10,7 @@ from mdmem import files
 from mdmem.document import Document, compose, memory_of, parse, set_fields, slug
 from mdmem.document.prose import first_sentence, one_line, shorten, title_of
 from mdmem.edit.fields import Fields, check_fields, check_new_problems, check_text, key_in, known_names, says
-from mdmem.edit.place import Written, create_free, prepare, written
+from mdmem.edit.place import Guard, Written, anything, check, create_free, prepare, written
 from mdmem.errors import RefusedError, UsageError
 from mdmem.files import MAX_FILE_BYTES, write
 from mdmem.memory import DEFAULT_TYPE
@@ -31,6 +31,7 @@ def add(
     fields: dict[str, str | list[str]],
     today: date,
     file_name: str | None = None,
+    guard: Guard = anything,
 ) -> Written:
     """Write a new memory file into a scope folder, never over another one.
 
@@ -44,6 +45,7 @@ def add(
     root = prepare(scope)
     draft = draft_of(scope, text, {"created": today.isoformat(), **known_names(fields)})
     rel = _rel_of(root, file_name or "") if file_name is not None else file_for(root, draft.title)
+    check(guard, rel, draft.at(rel))
     rel, data = create_free(root, rel, draft.at, private=scope.private)
     return written(scope.folder, rel, data)
 

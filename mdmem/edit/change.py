@@ -8,7 +8,7 @@ from pathlib import Path
 from mdmem import files
 from mdmem.document import memory_of, parse, remove_fields, set_fields
 from mdmem.edit.fields import check_fields, check_new_problems, key_in, spellings
-from mdmem.edit.place import Written, read, real, written
+from mdmem.edit.place import Guard, Written, anything, check, read, real, written
 from mdmem.errors import ChangedError, RefusedError, UsageError
 from mdmem.files import write
 
@@ -25,6 +25,7 @@ def change(
     set_: Mapping[str, str | list[str]],
     unset: Iterable[str] = (),
     expected: bytes | None = None,
+    guard: Guard = anything,
 ) -> Written:
     """Set and remove fields of a memory; no other line of the file changes.
 
@@ -48,10 +49,10 @@ def change(
             check_new_problems(before, parse(edited, rel))
         return edited
 
-    return _apply(folder, rel, edit, expected)
+    return _apply(folder, rel, edit, guard, expected)
 
 
-def archive(folder: str, rel: str) -> Written:
+def archive(folder: str, rel: str, *, guard: Guard = anything) -> Written:
     """Write `status: archived` into a memory; one that is archived stays as it is."""
 
     def edit(data: bytes) -> bytes:
@@ -60,10 +61,10 @@ def archive(folder: str, rel: str) -> Written:
             return data
         return set_fields(data, {key_in(doc, "status"): "archived"})
 
-    return _apply(folder, rel, edit, None)
+    return _apply(folder, rel, edit, guard)
 
 
-def restore(folder: str, rel: str) -> Written:
+def restore(folder: str, rel: str, *, guard: Guard = anything) -> Written:
     """Make a memory that is archived, stale or retired active again: its `status` is removed, nothing else.
 
     The bytes are then those before `archive`, unless the file had a status of its own, or an empty block. What
@@ -77,20 +78,27 @@ def restore(folder: str, rel: str) -> Written:
         # A `metadata` map can say it too, and a field of ours outweighs that.
         return set_fields(edited, {"status": "active"}) if _status(edited, rel) in _ENDED else edited
 
-    return _apply(folder, rel, edit, None)
+    return _apply(folder, rel, edit, guard)
 
 
 def _status(data: bytes, rel: str) -> str | None:
     return memory_of(parse(data, rel), path=rel, scope="user")[0].status
 
 
-def _apply(folder: str, rel: str, edit: Edit, expected: bytes | None) -> Written:
+def _apply(folder: str, rel: str, edit: Edit, guard: Guard, expected: bytes | None = None) -> Written:
     root, raw = real(folder, rel)
+
+    def guarded(before: bytes) -> bytes:
+        after = edit(before)
+        if after != before:
+            check(guard, rel, before, after)
+        return after
+
     if expected is not None:
-        data = edit(expected)
+        data = guarded(expected)
         write.replace(root, raw, data, expected=expected)
     else:
-        data = _insist(root, raw, edit)
+        data = _insist(root, raw, guarded)
     return written(files.from_printable(folder), raw, data)
 
 

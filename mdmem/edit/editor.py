@@ -5,21 +5,28 @@ from __future__ import annotations
 import shlex
 
 from mdmem import files
-from mdmem.edit.place import Written, read, real, written
-from mdmem.errors import MachineError, UsageError
+from mdmem.edit.place import Guard, Written, anything, check, read, real, written
+from mdmem.errors import MachineError, RefusedError, UsageError
+from mdmem.files import write
 
 
-def edit_in_editor(folder: str, rel: str, command: str) -> tuple[Written, bool]:
+def edit_in_editor(folder: str, rel: str, command: str, *, guard: Guard = anything) -> tuple[Written, bool]:
     """Open a memory in an editor, wait until it ends, and say whether the bytes changed.
 
     `command`: words as in EDITOR, parted as a shell would but run without one; the file's path is added. The editor
-    works on the file itself, so that everything it knows about the file stays. Raises UsageError for a command that
-    can't be run, MachineError where it ended with an error.
+    works on the file itself, so that everything it knows about the file stays; what the guard refuses is put back as it
+    was. Raises UsageError for a command that can't be run, MachineError where it ended with an error.
     """
     root, raw = real(folder, rel)
     before = read(root, raw)
+    check(guard, rel, before)
     _run(_words(command), str(root / raw))
     after = read(root, raw)
+    try:
+        check(guard, rel, after)
+    except RefusedError:
+        write.replace(root, raw, before, expected=after)
+        raise
     return written(files.from_printable(folder), raw, after), after != before
 
 

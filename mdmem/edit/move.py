@@ -7,13 +7,13 @@ from datetime import date
 from pathlib import Path
 
 from mdmem import files
-from mdmem.edit.place import Written, create_free, prepare, read, real, refuse_mount, written
+from mdmem.edit.place import Guard, Written, anything, check, create_free, prepare, read, real, refuse_mount, written
 from mdmem.errors import MachineError, MdmemError, UsageError
 from mdmem.files import write
 from mdmem.scope import Scope
 
 
-def move(source: Scope, rel: str, target: Scope, *, today: date) -> Written:
+def move(source: Scope, rel: str, target: Scope, *, today: date, guard: Guard = anything) -> Written:
     """Move a memory file to another scope folder, under the same path or, where that is taken, a numbered one.
 
     The new file is safely on disk before the old one goes; where the old one can't go (it changed meanwhile, the disk
@@ -26,6 +26,7 @@ def move(source: Scope, rel: str, target: Scope, *, today: date) -> Written:
     if os.path.realpath(source.folder) == os.path.realpath(target.folder):
         raise UsageError(f"this memory is in the scope {target.label} already", where=files.printable(rel))
     data = read(root, raw)
+    check(guard, rel, data)
     goal = prepare(target)
     placed = raw[:-3] + ".md"
     new, _ = create_free(goal, placed, lambda _: data, private=target.private)

@@ -11,7 +11,11 @@ from mdmem import files
 from mdmem.document import memory_of, parse
 from mdmem.errors import MachineError, NotFoundError, Problem, RefusedError, UsageError
 from mdmem.files import write
+from mdmem.memory import Memory
 from mdmem.scope import PROJECT_FOLDER, Scope
+
+# What a memory is to be, or was: raises RefusedError where whoever asks may not write it.
+Guard = Callable[[Memory], None]
 
 
 class Written(NamedTuple):
@@ -31,6 +35,17 @@ def written(folder: str, rel: str, data: bytes) -> Written:
     shown, folder = files.printable(rel), files.printable(folder)
     memory, _ = memory_of(parse(data, shown), path=shown, scope="user")
     return Written(folder, shown, memory.key, f"{folder}/{shown}")
+
+
+def anything(memory: Memory) -> None:
+    """The guard that lets everything be written."""
+
+
+def check(guard: Guard, rel: str, *states: bytes) -> None:
+    """Ask a guard about what a file holds, or is to hold."""
+    shown = files.printable(rel)
+    for data in states:
+        guard(memory_of(parse(data, shown), path=shown, scope="user")[0])
 
 
 def real(folder: str, rel: str) -> tuple[Path, str]:

@@ -21,8 +21,6 @@ _NAMING = ("supersedes", "link", "derived_from")  # kinds whose target names a m
 _READ_OF_ONE = 500  # edges of one memory and folder that are looked at: what thousands name is cut here
 _PART = 400  # values in one statement
 
-_Name = tuple[str, str, str, str]
-
 
 class Neighbour(NamedTuple):
     """Two memories and what joins them. `via`: the folded target, the turn, or the entity.
@@ -35,6 +33,16 @@ class Neighbour(NamedTuple):
     to_id: int
     kind: str
     via: str
+
+
+class _Name(NamedTuple):
+    """What order and grants need of a memory."""
+
+    key: str
+    scope: str
+    scope_ref: str
+    path: str
+    domain: str
 
 
 class _Found(NamedTuple):
@@ -66,22 +74,21 @@ def neighbours(
     if not asked:
         return []
     found: dict[int, list[_Found]] = {i: [] for i in asked}
-    for of_one in (_naming(db, asked, folders), _sharing_a_turn(db, asked, folders)):
-        for entry_id, row in of_one:
-            found[entry_id].append(row)
+    for entry_id, row in _by_edges(db, asked, folders):
+        found[entry_id].append(row)
     # What is hidden makes room for others, so that nothing may be cut before it is known.
     enough = MAX_OF_ALL * MAX_HELD if hidden_domains else MAX_OF_ONE
     for entry_id, row in _sharing_an_entity(db, found, folders, enough):
         found[entry_id].append(row)
-    names = _names(db, {row.other for rows in found.values() for row in rows}, hidden_domains)
-    own = _names(db, set(asked), frozenset())
+    names = _names(db, {*asked, *(row.other for rows in found.values() for row in rows)})
+    hidden = {i for i, name in names.items() if name.domain in hidden_domains} if hidden_domains else set()
     kept: dict[Neighbour, tuple[object, ...]] = {}
     for entry_id, rows in found.items():
-        for row in _first(rows, names):
+        for row in _first([row for row in rows if row.other in names and row.other not in hidden], names):
             edge = row.edge
-            if edge.kind not in _NAMING and row.other in own and own[row.other] < own[entry_id]:
+            if edge.kind not in _NAMING and row.other in found and names[row.other] < names[entry_id]:
                 edge = edge._replace(from_id=row.other, to_id=entry_id)  # two that were asked for: said once
-            place = (row.kind, row.held, names[row.other], edge.via, own[entry_id])
+            place = (row.kind, row.held, names[row.other], edge.via, names[entry_id])
             kept[edge] = min(kept.get(edge, place), place)
     return sorted(kept, key=lambda edge: kept[edge])[:MAX_OF_ALL]
 
@@ -95,7 +102,7 @@ def _first(rows: list[_Found], names: dict[int, _Name]) -> Iterator[_Found]:
     def place(row: _Found) -> tuple[object, ...]:
         return row.kind, row.held, names[row.other], row.edge.via, row.edge.from_id == row.other
 
-    for row in sorted((row for row in rows if row.other in names), key=place):
+    for row in sorted(rows, key=place):
         if row.other not in seen and len(seen) == MAX_OF_ONE:
             return
         seen.add(row.other)
@@ -108,7 +115,9 @@ def missing(db: Connection, ids: Iterable[int], folder_ids: Collection[int]) -> 
     In the order of the ids, then by kind and target; at most MAX_OF_ONE for each id.
     """
     folders = sorted(set(folder_ids))
-    edges = [e for e in _said_by(db, list(ids), folders) if e[1] in ("link", "supersedes")]
+    places = {i: n for n, i in enumerate(i for i in ids if i >> FOLDER_BITS in folders)}
+    edges = [e for e in _said_by(db, list(places)) if e[1] in ("link", "supersedes")]
+    edges.sort(key=lambda e: (places[e[0]], KINDS.index(e[1]), e[2]))
     meant = _meant(db, {target for _, _, target in edges}, folders)
     left: dict[int, int] = defaultdict(int)
     found = []
@@ -119,34 +128,51 @@ def missing(db: Connection, ids: Iterable[int], folder_ids: Collection[int]) -> 
     return found
 
 
-# --- by name ----------------------------------------------------------------------------------------------
+# --- by edges ---------------------------------------------------------------------------------------------
 
 
-def _naming(db: Connection, asked: list[int], folders: list[int]) -> Iterator[tuple[int, _Found]]:
-    """What these memories name, and what names them."""
+def _by_edges(db: Connection, asked: list[int], folders: list[int]) -> Iterator[tuple[int, _Found]]:
+    """What these memories name, what names them, and what comes of the same turn."""
     answers_to = _answers_to(db, asked)
-    said = _said_by(db, asked, folders)
-    said += [row for names in answers_to.values() for row in _pointing(db, _NAMING, names, folders)]
-    meant = _meant(db, {target for _, _, target in said}, folders)
-    wanted = set(asked)
-    for source, kind, target in dict.fromkeys(said):
+    said = _said_by(db, asked)
+    turns: dict[int, set[str]] = defaultdict(set)
+    for entry_id, kind, target in said:
+        if kind == "turn":
+            turns[entry_id].add(target)
+    naming = [edge for edge in said if edge[1] in _NAMING]
+    for entry_id, names in answers_to.items():
+        for other, kind, target in _pointing(db, [*names, *turns[entry_id]], folders):
+            if kind in _NAMING:
+                naming.append((other, kind, target))
+            elif other != entry_id and target in turns[entry_id]:
+                yield entry_id, _Found(KINDS.index(kind), 0, other, Neighbour(entry_id, other, kind, target))
+    yield from _by_name(db, naming, set(asked), folders)
+
+
+def _by_name(
+    db: Connection, naming: list[tuple[int, str, str]], asked: set[int], folders: list[int]
+) -> Iterator[tuple[int, _Found]]:
+    meant = _meant(db, {target for _, _, target in naming}, folders)
+    for source, kind, target in dict.fromkeys(naming):
         for to in _nearest(meant.get(target, []), source >> FOLDER_BITS):
-            if to != source:
-                edge, rank = Neighbour(source, to, kind, target), KINDS.index(kind)
-                if source in wanted:
-                    yield source, _Found(rank, 0, to, edge)
-                if to in wanted:
-                    yield to, _Found(rank, 0, source, edge)
+            edge, rank = Neighbour(source, to, kind, target), KINDS.index(kind)
+            if source in asked and to != source:
+                yield source, _Found(rank, 0, to, edge)
+            if to in asked and to != source:
+                yield to, _Found(rank, 0, source, edge)
 
 
-def _said_by(db: Connection, ids: list[int], folders: list[int]) -> list[tuple[int, str, str]]:
-    """(id, kind, target) of what these memories name, by kind and target."""
-    sql = (
-        "SELECT kind, target FROM memory_edge WHERE entry_id = ? AND kind IN ('supersedes', 'link', 'derived_from')"
-        f" ORDER BY kind DESC, target LIMIT {_READ_OF_ONE}"
-    )
-    rows = [(i, row) for i in ids if i >> FOLDER_BITS in folders for row in db.execute(sql, (i,))]
-    return [(i, str(kind), str(target)) for i, (kind, target) in rows]
+def _said_by(db: Connection, ids: Sequence[int]) -> list[tuple[int, str, str]]:
+    """(id, kind, target) of the edges of these memories."""
+    found = []
+    for part in _parts(ids):
+        sql = (
+            "SELECT entry_id, kind, target FROM (SELECT *,"
+            " row_number() OVER (PARTITION BY entry_id, kind ORDER BY target) AS n"
+            f" FROM memory_edge WHERE entry_id IN ({_marks(part)})) WHERE n <= {_READ_OF_ONE}"
+        )
+        found += [(as_int(row[0]), str(row[1]), str(row[2])) for row in db.execute(sql, part)]
+    return found
 
 
 def _answers_to(db: Connection, ids: list[int]) -> dict[int, list[str]]:
@@ -163,15 +189,14 @@ def _answers_to(db: Connection, ids: list[int]) -> dict[int, list[str]]:
     return found
 
 
-def _pointing(
-    db: Connection, kinds: Sequence[str], targets: Sequence[str], folders: list[int]
-) -> Iterator[tuple[int, str, str]]:
-    """(id, kind, target) of the memories whose edge of these kinds names one of the targets."""
+def _pointing(db: Connection, targets: Sequence[str], folders: list[int]) -> Iterator[tuple[int, str, str]]:
+    """(id, kind, target) of the edges whose target is one of these."""
+    kinds = KINDS[:-1]
     sql = (
         f"SELECT entry_id, kind, target FROM memory_edge WHERE kind IN ({_marks(kinds)})"
         f" AND target IN ({_marks(targets)}) AND entry_id > ? AND entry_id < ? ORDER BY kind DESC LIMIT {_READ_OF_ONE}"
     )
-    for folder_id in folders if targets else []:
+    for folder_id in folders:
         for row in db.execute(sql, (*kinds, *targets, *_range(folder_id))):
             yield as_int(row[0]), str(row[1]), str(row[2])
 
@@ -196,16 +221,7 @@ def _nearest(meant: list[int], folder_id: int) -> list[int]:
     return [i for i in meant if i >> FOLDER_BITS == folder_id] or meant
 
 
-# --- by what they share -----------------------------------------------------------------------------------
-
-
-def _sharing_a_turn(db: Connection, asked: list[int], folders: list[int]) -> Iterator[tuple[int, _Found]]:
-    sql = "SELECT target FROM memory_edge WHERE entry_id = ? AND kind = 'turn' ORDER BY target LIMIT ?"
-    for entry_id in asked:
-        turns = [str(row[0]) for row in db.execute(sql, (entry_id, MAX_OF_ONE))]
-        for other, kind, turn in _pointing(db, ("turn",), turns, folders):
-            if other != entry_id:
-                yield entry_id, _Found(KINDS.index(kind), 0, other, Neighbour(entry_id, other, kind, turn))
+# --- by what they are about --------------------------------------------------------------------------------
 
 
 def _sharing_an_entity(
@@ -263,17 +279,15 @@ class _Holders:
 # --- rows -------------------------------------------------------------------------------------------------
 
 
-def _names(db: Connection, ids: set[int], hidden_domains: frozenset[str]) -> dict[int, _Name]:
-    """Key, scope, scope_ref and path of the memories that may be seen."""
+def _names(db: Connection, ids: set[int]) -> dict[int, _Name]:
     rows = db.execute("SELECT id, scope, scope_ref FROM scope_folder")
     scopes = {as_int(row[0]): (str(row[1]), str(row[2] or "")) for row in rows}
     found: dict[int, _Name] = {}
     for part in _parts(sorted(ids)):
         sql = f"SELECT id, key, path, domain FROM memory_entry WHERE id IN ({_marks(part)})"
         for entry_id, key, path, domain in db.execute(sql, part):
-            if not domain or str(domain).casefold() not in hidden_domains:
-                number = as_int(entry_id)
-                found[number] = (str(key), *scopes[number >> FOLDER_BITS], str(path))
+            number = as_int(entry_id)
+            found[number] = _Name(str(key), *scopes[number >> FOLDER_BITS], str(path), str(domain or "").casefold())
     return found
 
 

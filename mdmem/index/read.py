@@ -222,6 +222,16 @@ def by_keys(db: Connection, folder_ids: Sequence[int], keys: Iterable[str]) -> l
     return [Entry(*row) for row in db.execute(sql, [*folder_ids, *folded])] if folded else []
 
 
+def ids_about(db: Connection, folder_ids: Sequence[int], entity: str) -> set[int]:
+    """The memories of these folders that are about an entity, by its normalised name."""
+    sql = (
+        "SELECT l.entry_id FROM memory_entity n JOIN memory_entity_link l ON l.entity_id = n.id"
+        " WHERE n.name = ? AND l.entry_id > ? AND l.entry_id < ?"
+    )
+    ranges = [(entity, f << FOLDER_BITS, (f + 1) << FOLDER_BITS) for f in folder_ids]
+    return {as_int(row[0]) for bounds in ranges for row in db.execute(sql, bounds)}
+
+
 def like_key(db: Connection, folder_ids: Sequence[int], text: str) -> list[Entry]:
     """Memories whose key or path holds this text (compared folded), by scope and path."""
     part = fold(text)

@@ -9,9 +9,10 @@ import pytest
 
 import mdmem.models  # its errors belong to the tree
 from mdmem import errors, files
-from mdmem.cli import ask, main
+from mdmem.cli import main
 from mdmem.cli.root import root, tell
 from mdmem.cli.table import COMMANDS, GROUPS
+from mdmem.daemon.ask import error_of
 from tests.conftest import ROOT
 
 DOCS = "\n".join(path.read_text() for path in sorted((ROOT / "docs").glob("*.md")))
@@ -118,10 +119,10 @@ def test_an_error_is_told_as_what_where_and_what_to_do(kind, capsys):
 
 def test_an_error_that_crossed_the_socket_keeps_its_code_and_words():
     told = {"what": "no", "where": "here", "hint": "do", "exit_code": 3, "choices": None}
-    error = ask.error_of(told)
+    error = error_of(told)
 
     assert (type(error), error.exit_code, str(error), error.hint) == (errors.NotFoundError, 3, "here: no", "do")
-    assert ask.error_of({}).exit_code == 70
+    assert error_of({}).exit_code == 70
 
 
 def test_usage_errors_end_with_2_and_point_to_the_help(call):

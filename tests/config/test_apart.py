@@ -20,6 +20,8 @@ quiet_ms = 70
 poll = ["/a", "/b"]
 [recall]
 aliases = {k8s = "kubernetes"}
+[recall.grants.bot]
+ops = "write"
 [embedder]
 model = "none"
 """

@@ -34,13 +34,15 @@ def test_every_section_is_read(config: Path) -> None:
         config,
         '\ufeff[scopes]\nuser = "/u"\n[[scopes.mounts]]\npath = "~/vault"\nscope = "agent"\nref = "bob"\n'
         "[watch]\nquiet_ms = 10\n[recall]\ntime_decay_lambda = 0.5\n"
-        '[recall.aliases]\nk8s = "kubernetes"\n[embedder]\nmodel = "none"\n',
+        '[recall.aliases]\nk8s = "kubernetes"\n[recall.grants.bot]\nops = "write"\n"*" = "none"\n'
+        '[embedder]\nmodel = "none"\n',
     )
 
     assert settings.scopes.user == "/u"
     assert (settings.scopes.mounts[0].scope, settings.scopes.mounts[0].ref) == ("agent", "bob")
     assert (settings.watch.quiet_ms, settings.recall.time_decay_lambda) == (10, 0.5)
     assert settings.recall.aliases == {"k8s": "kubernetes"}
+    assert settings.recall.grants == {"bot": {"ops": "write", "*": "none"}}
 
 
 @pytest.mark.parametrize(
@@ -54,6 +56,12 @@ def test_every_section_is_read(config: Path) -> None:
         ("[embedder]\nmodel = 'gpt'", "embedder.model is 'gpt'", None),
         ("[embedder]\nmodel = 'openai'", "embedder.url or embedder.name is missing", "set url"),
         ("[recall]\ntime_decay_lambda = -1", "recall.time_decay_lambda is -1", None),
+        (
+            "[recall.grants.bot]\nops = 'wirte'",
+            "recall.grants.bot.ops is 'wirte': input should be 'none', 'read' or 'write'",
+            None,
+        ),
+        ("[recall.grants]\nbot = 'read'", "recall.grants.bot is 'read'", None),
         ("watch = 3", "watch is 3", None),
         ("[watch\n", "not TOML", "mdmem config edit"),
     ],
