@@ -36,6 +36,7 @@ COMMANDS: dict[str, Entry] = {
     "search": Entry("find", "find", "Find memories by words, meaning and time."),
     "show": Entry("find", "find", "Show one memory."),
     "list": Entry("find", "find", "List memories."),
+    "inject": Entry("find", "inject", "Print what an agent is told of memory this turn."),
     "check": Entry("keep", "check", "Look for mistakes in memory files; for pre-commit and CI."),
     "sync": Entry("keep", "keep", "Wait until the index has everything that is on disk."),
     "reindex": Entry("keep", "keep", "Make the index anew from the files."),
