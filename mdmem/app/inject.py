@@ -77,12 +77,13 @@ def inject(
         ids = folder_ids(db)
         for _ in range(MAX_LOOKS):
             making = _Making(backend, db, turn, ids, now, looked)
-            items, unread = making.items(given)
+            items, unread = making.items()
             if not looked.freshen([one.entry for one in items]):
                 break
-        there = [one for one in items if looked.vouches_for(one.entry)]
-        block = compose(there, limits_of(turn.agent, turn.budget), unread=unread)
-        stamps = read.stamps(db, [one.entry.id for one in block.memories])
+        stamps = read.stamps(db, [one.entry.id for one in items])
+        new = [one for one in items if given.get(_place(one.entry), b"") != stamps.get(one.entry.id)]
+        told = [one for one in new if looked.vouches_for(one.entry)]
+        block = compose(told, limits_of(turn.agent, turn.budget), unread=unread)
     if block.memories:
         backend.injected(turn.agent or "", turn.session or "", [_noted(one, stamps) for one in block.memories])
     return _answer(block, making.degraded)
@@ -101,9 +102,10 @@ def recall_count(turn: Turn) -> int:
 def says_something(prompt: str) -> bool:
     """Whether a prompt is worth a search."""
     text = prompt.strip()
-    if len(text) < (MIN_WIDE_PROMPT if _WIDE.search(text) else MIN_PROMPT):
+    wide = _WIDE.search(text)
+    if len(text) < (MIN_WIDE_PROMPT if wide else MIN_PROMPT):
         return False
-    return _NOT_WORDS.sub(" ", text).strip().casefold() not in CONTROL_WORDS
+    return _NOT_WORDS.sub("" if wide else " ", text).strip().casefold() not in CONTROL_WORDS
 
 
 class _Making:
@@ -126,17 +128,14 @@ class _Making:
         self.looked = looked
         self.degraded: list[str] = []
 
-    def items(self, given: dict[Place, bytes]) -> tuple[list[Item], int]:
-        """What may stand in the block, without what the session has before it unchanged; and how many of the always
-        given ones have no room.
+    def items(self) -> tuple[list[Item], int]:
+        """What this turn is to be told, whatever the session was told before; and how many of what is always told have
+        no room: they have none in the next turn either, or a long list would drip into the window turn by turn.
         """
         notes = self._notes()
         always, unread = self._always(limits_of(self.turn.agent, self.turn.budget))
         standing = [*notes, *always]
-        # What has no room this turn has none in the next: else a long list would drip into the window turn by turn.
-        items = [*standing, *self._recalled({one.entry.id for one in standing})]
-        stamps = read.stamps(self.db, [one.entry.id for one in items]) if given else {}
-        return [one for one in items if given.get(_place(one.entry)) != stamps.get(one.entry.id, b"")], unread
+        return [*standing, *self._recalled({one.entry.id for one in standing})], unread
 
     def _notes(self) -> list[Item]:
         """Notes of the agent itself, newest first, with their text as it is in the file now."""

@@ -76,8 +76,9 @@ def item(entry: Entry, reason: str, body: str = "") -> Item:
     """A memory with its line; `body` is shown of notes alone, below it."""
     name = entry.key if _by_key(entry) else entry.name
     said = "" if reason == NOTES else f" {shorten(entry.description, MAX_DESCRIPTION)}"
-    line = encode(f"{shorten(name, MAX_NAME)}:{said} ({_origin(entry)})")  # as one: an imitation may span the fields
-    line = f"- [{entry.type}] {line}" if entry.type in TYPES else encode(f"- [{entry.type}] ") + line
+    # As one, for an imitation may span the fields; a type that is ours ends any that began before it.
+    line, kind = f"{shorten(name, MAX_NAME)}:{said} ({_origin(entry)})", f"- [{entry.type}] "
+    line = kind + encode(line) if entry.type in TYPES else encode(kind + line)
     if reason != NOTES:
         return Item(entry, reason, (line,))
     texts = encode(body.strip().replace("\r\n", "\n"), lines=True).split("\n")
