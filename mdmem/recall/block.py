@@ -119,7 +119,8 @@ def compose(items: Iterable[Item], limits: Limits, *, unread: int = 0) -> Block:
         given = sorted((held[i.entry.id] for i in offered if i.entry.id in held), key=_shown_order)
         left_out = len(kept) - len(given) + unread
         text = _render(given, left_out)
-        tokens = count_tokens(text)
+        lines = text.split("\n")
+        tokens = sum(map(count_tokens, lines)) + len(lines) - 1  # the lines were counted before
         if tokens <= limits.tokens and len(text) <= (limits.chars or len(text)):
             return Block(text, tokens, tuple(given), left_out)
         if not given:
