@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,8 @@ import pytest
 
 from mdmem.app import Answers, Local
 from mdmem.app.inject import Turn, recall_count, says_something
-from mdmem.ledger import Ledger
+from mdmem.db import WriterLock
+from mdmem.ledger import Injection, Ledger
 from tests.bed import Bed, memory
 
 PROMPT = "how do we deploy the shop to production"
@@ -268,3 +270,23 @@ def test_what_was_told_and_opened_is_in_the_ledger_and_no_prompt_is(bed: Bed, he
     assert (agent, session, path, reason) == ("bob", "s1", "r.md", "always")
     assert opened
     assert b"production" not in Path(bed.app.paths.ledger_db).read_bytes()
+
+
+def test_where_another_writes_the_index_it_is_read_and_still_nothing_gone_is_told(bed: Bed) -> None:
+    for name in ("kept.md", "gone.md"):
+        bed.put(name, memory("A rule.", type="rule"))
+    bed.sync()
+    told = [
+        Injection("user", None, "kept.md", hashlib.sha256((bed.folder / "kept.md").read_bytes()).digest(), "always")
+    ]
+    bed.store.ledger.injected("bob", "s1", told, "2026-11-29T10:00:00Z")
+    (bed.folder / "gone.md").unlink()
+    lock = WriterLock(bed.app.paths.lock)
+    lock.take("a test")
+    try:
+        with Local(bed.app, wait_s=0) as local:
+            assert local.store is None
+            assert given(ask(Answers(local))) == ["kept.md"]
+            assert given(ask(Answers(local), agent="bob", session="s1")) == []
+    finally:
+        lock.release()
