@@ -42,12 +42,12 @@ class Kind(NamedTuple):
     name: str
     application_id: int
     version: int
-    package: str  # where schema.sql and migrations lie
+    package: str  # where schema.sql lies, and version-N.sql, which leads there from the version before
     synchronous: str
 
 
-INDEX = Kind("index", 0x6D644958, 2, "mdmem.index", "NORMAL")
-LEDGER = Kind("ledger", 0x6D644C47, 1, "mdmem.ledger", "FULL")
+INDEX = Kind("index", 0x6D644958, 3, "mdmem.index", "NORMAL")
+LEDGER = Kind("ledger", 0x6D644C47, 2, "mdmem.ledger", "FULL")
 
 
 def open_reader(kind: Kind, path: str, *, wait_s: float = 0.0) -> Connection:
@@ -95,7 +95,9 @@ def _open_checked(kind: Kind, path: str) -> Connection:
         found = scalar(connection, "PRAGMA user_version")
         ours = scalar(connection, "PRAGMA application_id") == kind.application_id
         empty = scalar(connection, "SELECT count(*) FROM sqlite_schema") == 0
-        if not empty and (not ours or found != kind.version):
+        if kind is LEDGER and ours and 0 < found < kind.version:
+            _migrate(connection, kind, path, int(found))
+        elif not empty and (not ours or found != kind.version):
             return _other_version(kind, path, connection, int(found) if ours else -1)
         if empty:
             _create(connection, kind)
@@ -121,6 +123,21 @@ def _other_version(kind: Kind, path: str, connection: Connection, found: int) ->
     return open_writer(kind, path)
 
 
+def _migrate(connection: Connection, kind: Kind, path: str, found: int) -> None:
+    """Lead an older ledger to this version, all of it or nothing; a copy of it as it was stays beside it."""
+    if scalar(connection, "PRAGMA quick_check(1)") != "ok":
+        raise apsw.CorruptError("quick_check failed")
+    aside = f"{path}.version-{found}"
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(aside)  # of a try that came no further
+    _make_private(aside)
+    connection.execute("VACUUM INTO ?", (aside,))
+    with transaction(connection):
+        for version in range(found + 1, kind.version + 1):
+            connection.execute(_sql(kind, f"version-{version}.sql"))
+        connection.execute(f"PRAGMA user_version = {kind.version}")
+
+
 def _create(connection: Connection, kind: Kind) -> None:
     connection.execute("PRAGMA auto_vacuum = INCREMENTAL")  # before the first table, or never
     connection.execute("PRAGMA journal_mode = WAL")
@@ -137,7 +154,11 @@ def has_tables(connection: Connection, kind: Kind) -> bool:
 
 
 def _schema(kind: Kind) -> str:
-    return resources.files(kind.package).joinpath("schema.sql").read_text("utf-8")
+    return _sql(kind, "schema.sql")
+
+
+def _sql(kind: Kind, name: str) -> str:
+    return resources.files(kind.package).joinpath(name).read_text("utf-8")
 
 
 def _pragmas(connection: Connection, kind: Kind, *, cache_kib: int) -> None:

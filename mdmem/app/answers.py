@@ -18,6 +18,7 @@ from typing import Any, Protocol
 from mdmem import document, files
 from mdmem.app.app import App, Roster
 from mdmem.app.graph import MAX_HOPS, View, walk
+from mdmem.app.inject import Turn, inject
 from mdmem.app.listing import Filter
 from mdmem.app.resolve import encodable, resolve
 from mdmem.db import UNUSABLE, Connection, is_disk_trouble
@@ -25,6 +26,7 @@ from mdmem.errors import MdmemError, NotFoundError, Problem, SilentError, UsageE
 from mdmem.index import fold, read
 from mdmem.index.entities import normalise
 from mdmem.index.read import Entry
+from mdmem.ledger import Injection, Place
 from mdmem.memory import SOURCES, STATUSES, TYPE_ALIASES, TYPES
 from mdmem.outputs.json import absolute, hit_json, memory_json, raw_rel
 from mdmem.recall import MODES, Query, Recall, why_invalid
@@ -36,6 +38,8 @@ log = logging.getLogger(__name__)
 
 Request = dict[str, Any]
 MAX_LIMIT = 1_000
+MAX_BUDGET = 1_000_000  # tokens of one block
+EVENTS = ("compaction",)
 PAUSES_S = (0.0, 0.05, 0.25, 1.0)  # before each look at an index that may be about to be made anew
 
 
@@ -57,6 +61,11 @@ class Backend(Protocol):
 
     def reindex(self, *, vectors: bool) -> dict[str, int]: ...
     def seen(self, entry: Entry) -> None: ...
+    def given(self, agent: str, session: str) -> dict[Place, bytes]:
+        """What an agent's session still has before it: place -> sha256 as it was given."""
+
+    def injected(self, agent: str, session: str, given: Sequence[Injection]) -> None: ...
+    def forget_session(self, agent: str, session: str) -> None: ...
     def use(self, entry: Entry) -> dict[str, Any]: ...
     def status(self) -> dict[str, Any]: ...
     def reload(self) -> None: ...
@@ -72,6 +81,8 @@ class Answers:
             "search": self.search,
             "list": self.list_memories,
             "show": self.show,
+            "inject": self.inject,
+            "event": self.event,
             "find": self.find,
             "graph": self.graph,
             "sync": self.sync,
@@ -223,6 +234,29 @@ class Answers:
             | {"body": parsed.body, "warning": f"not recalled now: {invalid}" if invalid else None},
             "text": found.data.decode("utf-8", "replace"),
         }
+
+    def inject(self, request: Request) -> dict[str, Any]:
+        """The block for a turn of an agent: what it is told of memory, and what of that it was not told before."""
+        turn = Turn(
+            (_text(request, "query") or "").strip(),
+            cwd=_text(request, "cwd"),
+            agent=_text(request, "agent"),
+            session=_text(request, "session"),
+            window_used=_number(request, "window_used", 0, 100),
+            budget=int(_number(request, "budget", 1, MAX_BUDGET) or self.app.settings.inject.max_inject_tokens),
+        )
+        roster = self.app.roster()
+        scopes = self._scopes(request, roster)
+        answer = inject(self.backend, turn, lambda db: _folder_ids(db, scopes), _Freshness(self.backend), _now())
+        return answer | {"degraded": [*answer["degraded"], *self._missing(request, roster)]}
+
+    def event(self, request: Request) -> dict[str, Any]:
+        """Something happened to an agent's session. After a compaction it is given everything again."""
+        session = _text(request, "session")
+        if _choice(request, "event", EVENTS) is None or not session:
+            raise UsageError("which event, of which session?", hint=f"event is one of: {', '.join(EVENTS)}")
+        self.backend.forget_session(_text(request, "agent") or "", session)
+        return {}
 
     def _resolve(self, db: Connection, request: Request) -> Entry:
         ids = _folder_ids(db, self._scopes(request))
@@ -404,6 +438,15 @@ def _whole(request: Request, name: str, default: int, most: int) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or value < 1:
         raise UsageError(f"{name} is {value!r}, not a number from 1 to {most}")
     return min(value, most)
+
+
+def _number(request: Request, name: str, low: float, high: float) -> float | None:
+    value = request.get(name)
+    if value is None:
+        return None
+    if not isinstance(value, (int, float)) or isinstance(value, bool) or not low <= value <= high:
+        raise UsageError(f"{name} is {value!r}, not a number from {low} to {high}")
+    return value
 
 
 def _as_of(request: Request) -> datetime.datetime | None:

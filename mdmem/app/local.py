@@ -9,7 +9,7 @@ import contextlib
 import datetime
 import logging
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,14 +17,17 @@ from mdmem import files
 from mdmem.app.app import App
 from mdmem.app.state import status_of
 from mdmem.app.store import Counts, Store
-from mdmem.db import DAMAGE, INDEX, Connection, WriterLock, load_vectors, open_reader
+from mdmem.db import DAMAGE, INDEX, LEDGER, Connection, DatabaseError, WriterLock, load_vectors, open_reader
 from mdmem.errors import LockError, SilentError
 from mdmem.index.read import Entry
+from mdmem.ledger import Injection, Place, find_given
 from mdmem.models import Embedder
 from mdmem.reindex.dates import find_dates
 from mdmem.scope import Scope
 
 log = logging.getLogger(__name__)
+
+LEDGER_S = 0.1  # how long a block waits for the ledger
 
 
 class Local:
@@ -109,6 +112,20 @@ class Local:
             now = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
             self.store.ledger.seen(entry.scope, entry.scope_ref, entry.path, now)
 
+    def given(self, agent: str, session: str) -> dict[Place, bytes]:
+        if self.store is not None:
+            return self.store.ledger.given(agent, session)
+        return read_given(self.app.paths.ledger_db, agent, session)
+
+    def injected(self, agent: str, session: str, given: Sequence[Injection]) -> None:
+        if self.store is not None:
+            now = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+            with contextlib.suppress(*DatabaseError):  # what can't be noted is given again, and no harm done
+                self.store.ledger.injected(agent, session, given, now)
+
+    def forget_session(self, agent: str, session: str) -> None:
+        self._writing().ledger.forget_session(agent, session)
+
     def use(self, entry: Entry) -> dict[str, Any]:
         if self.store is None:
             return {}
@@ -131,6 +148,16 @@ class Local:
                 "another mdmem is writing the index", where=self.app.paths.lock, hint="try again in a moment"
             )
         return self.store
+
+
+def read_given(ledger: str, agent: str, session: str) -> dict[Place, bytes]:
+    """What a session was given, read by whoever does not hold the ledger; nothing where it can't be had at once."""
+    try:
+        with contextlib.closing(open_reader(LEDGER, ledger)) as db:
+            db.set_busy_timeout(int(LEDGER_S * 1000))
+            return find_given(db, agent, session)
+    except DatabaseError:
+        return {}
 
 
 def sync_all(

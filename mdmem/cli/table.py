@@ -37,6 +37,7 @@ COMMANDS: dict[str, Entry] = {
     "show": Entry("find", "find", "Show one memory."),
     "list": Entry("find", "find", "List memories."),
     "graph": Entry("find", "graph", "Show what a memory is joined to."),
+    "inject": Entry("find", "inject", "Print what an agent is told of memory this turn."),
     "check": Entry("keep", "check", "Look for mistakes in memory files; for pre-commit and CI."),
     "sync": Entry("keep", "keep", "Wait until the index has everything that is on disk."),
     "reindex": Entry("keep", "keep", "Make the index anew from the files."),

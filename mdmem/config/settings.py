@@ -68,6 +68,14 @@ class RecallSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class InjectSettings:
+    """What may go into an agent's prompt each turn."""
+
+    max_inject_tokens: Annotated[int, Ge(1), Le(1_000_000)] = 4_000
+    __pydantic_config__: ClassVar[dict[str, str]] = _STRICT
+
+
+@dataclass(frozen=True, slots=True)
 class EmbedderSettings:
     """Which embedder makes vectors. `url` and `name` belong to `openai`: any OpenAI-compatible /embeddings."""
 
@@ -92,6 +100,7 @@ class Settings:
     scopes: ScopeSettings = field(default_factory=ScopeSettings)
     watch: WatchSettings = field(default_factory=WatchSettings)
     recall: RecallSettings = field(default_factory=RecallSettings)
+    inject: InjectSettings = field(default_factory=InjectSettings)
     embedder: EmbedderSettings = field(default_factory=EmbedderSettings)
     __pydantic_config__: ClassVar[dict[str, str]] = _STRICT
 

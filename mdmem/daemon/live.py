@@ -6,11 +6,13 @@ import contextlib
 import datetime
 import queue
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, wait
 from typing import Any
 
 from mdmem import __version__
 from mdmem.app import App
+from mdmem.app.local import LEDGER_S, read_given
 from mdmem.app.state import status_of
 from mdmem.daemon.filler import Filler
 from mdmem.daemon.watches import Watches
@@ -28,7 +30,7 @@ from mdmem.db import (
 )
 from mdmem.index import read
 from mdmem.index.read import Entry
-from mdmem.ledger import find_use
+from mdmem.ledger import Injection, Place, find_use
 
 CATCH_UP_S = 1.0  # how long a search waits for the writer to look at a file that moved
 SEEN_S = 0.1
@@ -90,6 +92,7 @@ class Live:
         self.filler = filler
         self.watches = watches
         self.started = time.monotonic()
+        self._noting: Future[Any] | None = None  # the ledger's last piece of work for a block
 
     @contextlib.contextmanager
     def reader(self) -> Iterator[Connection]:
@@ -138,6 +141,20 @@ class Live:
             self.worker.call(
                 lambda store: store.ledger.seen(entry.scope, entry.scope_ref, entry.path, now), timeout_s=SEEN_S
             )
+
+    def given(self, agent: str, session: str) -> dict[Place, bytes]:
+        if self._noting is not None:
+            wait([self._noting], timeout=LEDGER_S)  # what was given a moment ago may not be written yet
+        return read_given(self.app.paths.ledger_db, agent, session)
+
+    def injected(self, agent: str, session: str, given: Sequence[Injection]) -> None:
+        now = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        # The block doesn't wait. What can't be noted is given again, and no harm done: the worker tells of the reason.
+        self._noting = self.worker.post(lambda store: store.ledger.injected(agent, session, given, now))
+
+    def forget_session(self, agent: str, session: str) -> None:
+        # Done in any case, and before what is given next is noted.
+        self._noting = self.worker.post(lambda store: store.ledger.forget_session(agent, session))
 
     def use(self, entry: Entry) -> dict[str, Any]:
         with contextlib.closing(open_reader(LEDGER, self.app.paths.ledger_db)) as db:

@@ -88,9 +88,11 @@ class Worker(threading.Thread):
         self._queue.put(Call(work, future))
         return future.result(timeout_s)
 
-    def post(self, work: Callable[[Store], Any]) -> None:
+    def post(self, work: Callable[[Store], Any]) -> Future[Any]:
         """Run work on the worker's thread, some time."""
-        self._queue.put(Call(work, Future()))
+        future: Future[Any] = Future()
+        self._queue.put(Call(work, future))
+        return future
 
     def stop(self) -> None:
         self.stopping.set()

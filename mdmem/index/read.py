@@ -118,6 +118,27 @@ class Candidate(NamedTuple):
     path: str
 
 
+class Standing(NamedTuple):
+    """What is needed to order memories that nothing but a date can end, and to tell whether they hold."""
+
+    id: int
+    valid_from: str | None
+    invalid_at: str | None
+    expires: str | None
+    updated: str
+    key: str
+    path: str
+
+
+# The index memory_entry_standing has all of it, in this order.
+_STANDING = (
+    " FROM memory_entry WHERE folder_id = ? AND type = ? AND broken = 0 AND superseded_by IS NULL"
+    " AND replaced_by IS NULL AND coalesce(status, '') NOT IN ('archived', 'retired')"
+)
+_LOST = " AND id NOT IN (SELECT loser_id FROM memory_conflict WHERE waits = 0)"
+_STANDING_COLUMNS = "SELECT id, valid_from, invalid_at, expires, coalesce(updated, updated_found), key, path"
+_NEWEST = " ORDER BY coalesce(updated, updated_found) DESC, key, path LIMIT ?"
+_DATED = "(valid_from IS NOT NULL OR invalid_at IS NOT NULL OR expires IS NOT NULL)"
 _CANDIDATE = (
     "SELECT e.id, e.folder_id, e.type, e.confidence, e.domain, e.status, e.stability, e.valid_from, e.invalid_at,"
     " e.expires, coalesce(e.superseded_by, e.replaced_by), coalesce(e.created, e.created_found),"
@@ -201,6 +222,37 @@ def entries(db: Connection, ids: Iterable[int]) -> dict[int, Entry]:
         part = wanted[at : at + 500]
         for row in db.execute(f"{_ENTRY} WHERE e.id IN ({_marks(part)})", part):
             found[row[0]] = Entry(*row)
+    return found
+
+
+def standing(db: Connection, folder_id: int, type_name: str, limit: int) -> list[Standing]:
+    """The newest `limit` memories of a folder and type that nothing but a date can end, by `updated` as written.
+
+    Never one whose file is broken, nor one that lost a conflict. Of thousands only those asked for are read.
+    """
+    sql = f"{_STANDING_COLUMNS}{_STANDING}{_lost(db)}{_NEWEST}"
+    return [Standing(*row) for row in db.execute(sql, (folder_id, type_name, limit))]
+
+
+def count_standing(db: Connection, folder_id: int, type_name: str) -> tuple[int, list[Standing]]:
+    """How many of these there are without any date, and those with one."""
+    lost = _lost(db)
+    count = scalar(db, f"SELECT count(*){_STANDING}{lost} AND NOT {_DATED}", (folder_id, type_name))
+    rows = db.execute(f"{_STANDING_COLUMNS}{_STANDING}{lost} AND {_DATED}", (folder_id, type_name))
+    return as_int(count), [Standing(*row) for row in rows]
+
+
+def _lost(db: Connection) -> str:
+    """The condition that keeps losers out; "" where there are none, for asking it of thousands is felt."""
+    return _LOST if scalar(db, "SELECT 1 FROM memory_conflict WHERE waits = 0 LIMIT 1") else ""
+
+
+def stamps(db: Connection, ids: Sequence[int]) -> dict[int, bytes]:
+    """Id -> sha256 of the file, of these memories."""
+    found: dict[int, bytes] = {}
+    for at in range(0, len(ids), 500):
+        part = ids[at : at + 500]
+        found.update(db.execute(f"SELECT id, sha256 FROM memory_entry WHERE id IN ({_marks(part)})", part))
     return found
 
 

@@ -1,10 +1,16 @@
-"""How memories are used: counts and times in, the same out; kept over renames, and for 30 days over a removal."""
+"""How memories are used: counts and times in, the same out; kept over renames, and for 30 days over a removal.
+
+What agents were given in their prompts is kept beside it, for 30 days.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from mdmem.db import LEDGER, Connection, as_int, open_writer, scalar, transaction
+from mdmem.ledger import injections
+from mdmem.ledger.injections import Injection, Place
 
 KEEP_DAYS = 30
 
@@ -44,6 +50,20 @@ class Ledger:
                 " ON CONFLICT DO UPDATE SET hit_count = hit_count + 1, last_seen = excluded.last_seen",
                 (scope, scope_ref or "", path, now),
             )
+            injections.mark_opened(self.db, (scope, scope_ref or "", path), now)
+
+    def injected(self, agent: str, session: str, given: Sequence[Injection], now: str) -> None:
+        """Memories were given to an agent's session ("" where the caller names none)."""
+        with transaction(self.db):
+            injections.put(self.db, agent, session, given, now)
+
+    def given(self, agent: str, session: str) -> dict[Place, bytes]:
+        return injections.find_given(self.db, agent, session)
+
+    def forget_session(self, agent: str, session: str) -> None:
+        """A session was compacted: what it was given may be gone from its context."""
+        with transaction(self.db):
+            injections.forget_session(self.db, agent, session)
 
     def use(self, scope: str, scope_ref: str | None, path: str) -> Use:
         return find_use(self.db, scope, scope_ref, path)
@@ -71,6 +91,7 @@ class Ledger:
                     "UPDATE OR REPLACE memory_use SET path = ? WHERE scope = ? AND scope_ref = ? AND path = ?",
                     (new, scope, ref, old),
                 )
+            injections.follow_moves(self.db, scope, ref, moved)
             self.db.executemany(
                 "UPDATE memory_use SET removed_at = ?, sha256 = ? WHERE scope = ? AND scope_ref = ? AND path = ?",
                 [(now, sha256, scope, ref, path) for path, sha256 in removed],
@@ -88,7 +109,9 @@ class Ledger:
     def _any(self, scope: str, ref: str) -> bool:
         return bool(
             self.db.execute(
-                "SELECT 1 FROM memory_use WHERE scope = ? AND scope_ref = ? LIMIT 1", (scope, ref)
+                "SELECT 1 WHERE EXISTS (SELECT 1 FROM memory_use WHERE scope = ?1 AND scope_ref = ?2)"
+                " OR EXISTS (SELECT 1 FROM injection WHERE scope = ?1 AND scope_ref = ?2)",
+                (scope, ref),
             ).fetchone()
         )
 
@@ -102,7 +125,8 @@ class Ledger:
             self.db.execute("INSERT OR REPLACE INTO timer VALUES (?, ?)", (timer, now))
 
     def expire(self, before: str) -> int:
-        """Drop the history of what was removed before a time; how many rows."""
+        """Drop the history of what was removed, and what was given, before a time; how many memories were removed."""
         with transaction(self.db):
+            injections.expire(self.db, before)
             self.db.execute("DELETE FROM memory_use WHERE removed_at IS NOT NULL AND removed_at < ?", (before,))
             return self.db.changes()

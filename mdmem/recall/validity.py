@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 
-from mdmem.index.read import Candidate, Entry
+from mdmem.index.read import Candidate, Entry, Standing
 
 _LAST_DAY = datetime.datetime(9999, 12, 30, tzinfo=datetime.UTC)
 
@@ -20,6 +20,11 @@ def why_invalid(entry: Entry | Candidate, at: datetime.datetime) -> str | None:
         return "retired"
     if entry.superseded_by:
         return f"superseded by {entry.superseded_by}"
+    return why_not_at(entry, at)
+
+
+def why_not_at(entry: Entry | Candidate | Standing, at: datetime.datetime) -> str | None:
+    """The same as far as dates decide it."""
     if _after(entry.valid_from, at):
         return f"not valid before {entry.valid_from}"
     if entry.invalid_at and not _after(entry.invalid_at, at):

@@ -36,11 +36,14 @@ def test_every_section_is_read(config: Path) -> None:
         "[watch]\nquiet_ms = 10\n[recall]\ntime_decay_lambda = 0.5\n"
         '[recall.aliases]\nk8s = "kubernetes"\n[recall.grants.bot]\nops = "write"\n"*" = "none"\n'
         '[embedder]\nmodel = "none"\n',
+        "[watch]\nquiet_ms = 10\n[recall]\ntime_decay_lambda = 0.5\n[inject]\nmax_inject_tokens = 900\n"
+        '[recall.aliases]\nk8s = "kubernetes"\n[embedder]\nmodel = "none"\n',
     )
 
     assert settings.scopes.user == "/u"
     assert (settings.scopes.mounts[0].scope, settings.scopes.mounts[0].ref) == ("agent", "bob")
     assert (settings.watch.quiet_ms, settings.recall.time_decay_lambda) == (10, 0.5)
+    assert settings.inject.max_inject_tokens == 900
     assert settings.recall.aliases == {"k8s": "kubernetes"}
     assert settings.recall.grants == {"bot": {"ops": "write", "*": "none"}}
 
@@ -50,7 +53,7 @@ def test_every_section_is_read(config: Path) -> None:
     [
         ("[watch]\nquite_ms = 3", "watch.quite_ms is not a setting", "did you mean 'quiet_ms'?"),
         ("[wacth]\nquiet_ms = 3", "wacth is not a setting", "did you mean 'watch'?"),
-        ("[zzz]\na = 3", "zzz is not a setting", "accepted here: scopes, watch, recall, embedder"),
+        ("[zzz]\na = 3", "zzz is not a setting", "accepted here: scopes, watch, recall, inject, embedder"),
         ("[watch]\nquiet_ms = 'x'", "watch.quiet_ms is 'x'", None),
         ("[watch]\nquiet_ms = 0", "watch.quiet_ms is 0", None),
         ("[embedder]\nmodel = 'gpt'", "embedder.model is 'gpt'", None),
@@ -62,6 +65,7 @@ def test_every_section_is_read(config: Path) -> None:
             None,
         ),
         ("[recall.grants]\nbot = 'read'", "recall.grants.bot is 'read'", None),
+        ("[inject]\nmax_inject_tokens = 0", "inject.max_inject_tokens is 0", None),
         ("watch = 3", "watch is 3", None),
         ("[watch\n", "not TOML", "mdmem config edit"),
     ],

@@ -6,10 +6,12 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+import apsw
 import pytest
 
+from mdmem.db import LEDGER
 from mdmem.errors import LedgerError
-from mdmem.ledger import Ledger, Use
+from mdmem.ledger import Injection, Ledger, Use
 from tests.bed import Bed, memory
 
 NOW = "2026-11-29T10:00:00Z"
@@ -156,3 +158,112 @@ def test_use_follows_an_id_that_a_person_wrote(bed: Bed) -> None:
 
     assert hits(bed.store.ledger, "b.md") == 1
     assert os.path.exists(bed.app.paths.ledger_db)
+
+
+# --- what agents were given --------------------------------------------------------------------------
+
+
+def given(path: str, sha256: bytes = b"1") -> Injection:
+    return Injection("user", None, path, sha256, "always")
+
+
+def opened(ledger: Ledger) -> list[tuple[object, ...]]:
+    return ledger.db.execute("SELECT path, at, opened_at FROM injection ORDER BY id").fetchall()
+
+
+def test_a_session_is_known_by_agent_and_name_until_it_is_forgotten(ledger: Ledger) -> None:
+    ledger.injected("claude", "s1", [given("a.md"), given("b.md")], NOW)
+    ledger.injected("claude", "s1", [given("a.md", b"2")], NOW)
+    assert ledger.given("claude", "s1") == {("user", "", "a.md"): b"2", ("user", "", "b.md"): b"1"}
+    assert ledger.given("claude", "s2") == ledger.given("codex", "s1") == {}
+
+    ledger.injected("codex", "s1", [given("a.md")], NOW)
+    ledger.forget_session("claude", "s1")
+    assert ledger.given("claude", "s1") == {}
+    assert len(ledger.given("codex", "s1")) == 1
+    assert len(opened(ledger)) == 4
+
+
+def test_what_is_opened_is_the_newest_injection_that_was_not(ledger: Ledger) -> None:
+    for at in ("2026-11-01T00:00:00Z", "2026-11-02T00:00:00Z"):
+        ledger.injected("claude", "s1", [given("a.md"), given("b.md")], at)
+    ledger.seen("user", None, "a.md", NOW)
+
+    assert [row[2] for row in opened(ledger)] == [None, None, NOW, None]
+    ledger.seen("agent", "bob", "b.md", NOW)
+    assert [row[2] for row in opened(ledger)] == [None, None, NOW, None]
+
+
+def test_injections_follow_a_rename_and_leave_after_thirty_days(ledger: Ledger) -> None:
+    ledger.injected("claude", "s1", [given("old.md")], "2026-10-01T00:00:00Z")
+    ledger.injected("claude", "s1", [given("a.md")], NOW)
+    follow(ledger, moved=[("a.md", "b.md")])
+    assert set(ledger.given("claude", "s1")) == {("user", "", "old.md"), ("user", "", "b.md")}
+
+    ledger.expire("2026-11-01T00:00:00Z")
+    assert set(ledger.given("claude", "s1")) == {("user", "", "b.md")}
+
+
+# --- versions ------------------------------------------------------------------------------------------
+
+
+def version_1(path: Path) -> None:
+    """A ledger as the first version made it, with one use in it."""
+    made = apsw.Connection(str(path))
+    made.execute("PRAGMA journal_mode = WAL")
+    made.execute((Path(__file__).parent / "version-1.sql").read_text())
+    made.execute("INSERT INTO memory_use VALUES ('user', '', 'a.md', NULL, 7, '2026-11-01T00:00:00Z', NULL)")
+    made.execute("INSERT INTO timer VALUES ('tidy', '2026-11-01')")
+    made.execute(f"PRAGMA application_id = {LEDGER.application_id}; PRAGMA user_version = 1")
+    made.close()
+
+
+def schema(ledger: Ledger) -> list[tuple[object, ...]]:
+    return ledger.db.execute("SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY name").fetchall()
+
+
+def test_a_ledger_of_version_1_keeps_its_history_and_leaves_a_copy(ledger: Ledger, tmp_path: Path) -> None:
+    path = tmp_path / "old.db"
+    version_1(path)
+    moved = Ledger(str(path))
+    moved.injected("claude", "s1", [given("a.md")], NOW)
+
+    assert schema(moved) == schema(ledger)
+    assert moved.use("user", None, "a.md") == Use(7, "2026-11-01T00:00:00Z")
+    assert moved.last("tidy") == "2026-11-01"
+    moved.close()
+    copy = tmp_path / "old.db.version-1"
+    assert copy.stat().st_mode & 0o777 == 0o600
+    old = apsw.Connection(str(copy), flags=apsw.SQLITE_OPEN_READONLY)
+    assert old.execute("SELECT hit_count FROM memory_use").fetchall() == [(7,)]
+    assert old.execute("PRAGMA user_version").fetchall() == [(1,)]
+    old.close()
+    again = Ledger(str(path))
+    assert len(again.given("claude", "s1")) == 1
+    again.close()
+
+
+def test_a_migration_that_fails_leaves_the_ledger_as_it_was(tmp_path: Path) -> None:
+    path = tmp_path / "old.db"
+    version_1(path)
+    spoiled = apsw.Connection(str(path))
+    spoiled.execute("CREATE TABLE other (x); CREATE INDEX injection_memory ON other (x)")  # the last step will fail
+    spoiled.close()
+    with pytest.raises(LedgerError, match="moved aside"):
+        Ledger(str(path))
+
+    kept = tmp_path / "old.db.damaged"
+    old = apsw.Connection(str(kept), flags=apsw.SQLITE_OPEN_READONLY)
+    assert old.execute("PRAGMA user_version").fetchall() == [(1,)]
+    assert old.execute("SELECT count(*) FROM sqlite_schema WHERE name = 'injection'").fetchall() == [(0,)]
+    old.close()
+
+
+def test_a_damaged_ledger_of_version_1_is_moved_aside(tmp_path: Path) -> None:
+    path = tmp_path / "old.db"
+    version_1(path)
+    with path.open("r+b") as file:
+        file.seek(4096)
+        file.write(b"\xff" * 4096)
+    with pytest.raises(LedgerError, match="moved aside"):
+        Ledger(str(path))
