@@ -20,6 +20,7 @@ from mdmem.app.app import App, Roster
 from mdmem.app.graph import MAX_HOPS, View, walk
 from mdmem.app.inject import Turn, inject
 from mdmem.app.listing import Filter
+from mdmem.app.recalling import recall_of
 from mdmem.app.resolve import encodable, resolve
 from mdmem.db import UNUSABLE, Connection, is_disk_trouble
 from mdmem.errors import MdmemError, NotFoundError, Problem, SilentError, UsageError
@@ -29,7 +30,7 @@ from mdmem.index.read import Entry
 from mdmem.ledger import Injection, Place
 from mdmem.memory import SOURCES, STATUSES, TYPE_ALIASES, TYPES
 from mdmem.outputs.json import absolute, hit_json, memory_json, raw_rel
-from mdmem.recall import MODES, Query, Recall, why_invalid
+from mdmem.recall import MODES, Query, why_invalid
 from mdmem.recall.grants import hidden_domains
 from mdmem.recall.validity import moment
 from mdmem.scope import KINDS, Scope
@@ -67,6 +68,9 @@ class Backend(Protocol):
     def injected(self, agent: str, session: str, given: Sequence[Injection]) -> None: ...
     def forget_session(self, agent: str, session: str) -> None: ...
     def use(self, entry: Entry) -> dict[str, Any]: ...
+    def used_between(self, first: str, last: str) -> list[Place]:
+        """What was recalled by key in the days from `first` to `last`, the latest first."""
+
     def status(self) -> dict[str, Any]: ...
     def reload(self) -> None: ...
 
@@ -133,13 +137,7 @@ class Answers:
         looked = _Freshness(self.backend)
         with self.backend.reader() as db:
             ids = _folder_ids(db, scopes)
-            recall = Recall(
-                db,
-                embed=self.backend.embed if self.backend.has_embedder() else None,
-                decay=self.app.settings.recall.time_decay_lambda,
-                freshen=looked.freshen,
-            )
-            answer = recall.find(self._query(request, text, mode, ids), _now())
+            answer = recall_of(self.backend, db, looked.freshen).find(self._query(request, text, mode, ids), _now())
         hits = [hit for hit in answer.hits if looked.vouches_for(hit.entry)]
         degraded = [*answer.degraded, *self._missing(request, roster)]
         if len(hits) < len(answer.hits):
@@ -244,6 +242,7 @@ class Answers:
             session=_text(request, "session"),
             window_used=_number(request, "window_used", 0, 100),
             budget=int(_number(request, "budget", 1, MAX_BUDGET) or self.app.settings.inject.max_inject_tokens),
+            hidden_domains=self._hidden(request),
         )
         roster = self.app.roster()
         scopes = self._scopes(request, roster)

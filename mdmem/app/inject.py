@@ -5,11 +5,13 @@ from __future__ import annotations
 import datetime
 import itertools
 import re
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from mdmem import document, files
+from mdmem.app.recalling import recall_of
 from mdmem.db import Connection
 from mdmem.errors import Problem
 from mdmem.index import read
@@ -17,7 +19,7 @@ from mdmem.index.read import Entry, Standing
 from mdmem.ledger import Injection, Place
 from mdmem.memory import TYPES
 from mdmem.outputs.json import absolute, raw_rel
-from mdmem.recall import Query, Recall
+from mdmem.recall import Query
 from mdmem.recall.block import ALWAYS, NOTES, Block, Item, Limits, compose, fitting, item, limits_of
 from mdmem.recall.validity import moment, why_not_at
 
@@ -55,6 +57,7 @@ class Turn(NamedTuple):
     session: str | None = None
     window_used: float | None = None
     budget: int = 4_000
+    hidden_domains: frozenset[str] = frozenset()  # that the agent may not read
 
 
 class Freshness(Protocol):
@@ -127,6 +130,7 @@ class _Making:
         self.now = now
         self.looked = looked
         self.degraded: list[str] = []
+        self._hidden = read.ids_of_domains(db, ids, turn.hidden_domains)
 
     def items(self) -> tuple[list[Item], int]:
         """What this turn is to be told, whatever the session was told before; and how many of what is always told have
@@ -153,6 +157,9 @@ class _Making:
         """Feedback and rules, newest first, as many as there is room for; and how many more there are."""
         total = 0
         for folder_id, name in itertools.product(self.ids, sorted(ALWAYS)):
+            if self._hidden:
+                total += len(self._standing(folder_id, name, sys.maxsize))
+                continue
             undated, dated = read.count_standing(self.db, folder_id, name)
             total += undated + sum(why_not_at(row, self.now) is None for row in dated)
         depth = limits.tokens // FEW_TOKENS + 1
@@ -173,7 +180,7 @@ class _Making:
         depth = limit
         while True:
             rows = read.standing(self.db, folder_id, type_name, depth)
-            held = [row for row in rows if why_not_at(row, self.now) is None]
+            held = [row for row in rows if row.id not in self._hidden and why_not_at(row, self.now) is None]
             if len(held) >= limit or len(rows) < depth:
                 return held[:limit]
             depth *= 4
@@ -193,15 +200,10 @@ class _Making:
         return [item(entry, "priority") for entry in self._by_priority(count, taken)]
 
     def _found(self, text: str, count: int, taken: set[int]) -> list[Entry]:
-        recall = Recall(
-            self.db,
-            embed=self.backend.embed if self.backend.has_embedder() else None,
-            decay=self.backend.app.settings.recall.time_decay_lambda,
-            freshen=self.looked.freshen,
-        )
         # Asked for are a few more than are given: notes that stand in the block anyway, files that can't be read now.
-        query = Query(text, self.ids, types=frozenset(TYPES) - ALWAYS, limit=count + SPARE)
-        answer = recall.find(query, self.now)
+        types, hidden = frozenset(TYPES) - ALWAYS, self.turn.hidden_domains
+        query = Query(text, self.ids, types=types, limit=count + SPARE, hidden_domains=hidden)
+        answer = recall_of(self.backend, self.db, self.looked.freshen).find(query, self.now)
         self.degraded = answer.degraded
         found = [hit.entry for hit in answer.hits if not hit.entry.broken and hit.entry.id not in taken]
         return found[:count]

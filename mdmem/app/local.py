@@ -20,7 +20,7 @@ from mdmem.app.store import Counts, Store
 from mdmem.db import DAMAGE, INDEX, LEDGER, Connection, DatabaseError, WriterLock, load_vectors, open_reader
 from mdmem.errors import LockError, SilentError
 from mdmem.index.read import Entry
-from mdmem.ledger import Injection, Place, find_given
+from mdmem.ledger import Injection, Place, find_given, find_used_between
 from mdmem.models import Embedder
 from mdmem.reindex.dates import find_dates
 from mdmem.scope import Scope
@@ -130,6 +130,9 @@ class Local:
         if self.store is None:
             return {}
         return self.store.ledger.use(entry.scope, entry.scope_ref, entry.path)._asdict()
+
+    def used_between(self, first: str, last: str) -> list[Place]:
+        return find_used_between(self.store.ledger.db, first, last) if self.store is not None else []
 
     def status(self) -> dict[str, Any]:
         with self.reader() as db:

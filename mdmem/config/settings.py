@@ -58,12 +58,16 @@ class WatchSettings:
 @dataclass(frozen=True, slots=True)
 class RecallSettings:
     """How hits are weighed. `aliases` folds names of entities: {"k8s" = "kubernetes"}. `grants`: what an agent may do
-    with the memories of a domain, by agent and domain.
+    with the memories of a domain, by agent and domain. `weights`: how much a voice counts in hybrid mode, as a share of
+    the usual.
     """
 
     time_decay_lambda: Annotated[float, Ge(0), Le(10)] = 0.01
     aliases: dict[str, str] = field(default_factory=dict)
     grants: dict[str, dict[str, Literal["none", "read", "write"]]] = field(default_factory=dict)
+    weights: dict[Literal["lexical", "semantic", "temporal", "graph"], Annotated[float, Ge(0), Le(10)]] = field(
+        default_factory=dict
+    )
     __pydantic_config__: ClassVar[dict[str, str]] = _STRICT
 
 

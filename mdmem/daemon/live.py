@@ -30,7 +30,7 @@ from mdmem.db import (
 )
 from mdmem.index import read
 from mdmem.index.read import Entry
-from mdmem.ledger import Injection, Place, find_use
+from mdmem.ledger import Injection, Place, find_use, find_used_between
 
 CATCH_UP_S = 1.0  # how long a search waits for the writer to look at a file that moved
 SEEN_S = 0.1
@@ -159,6 +159,10 @@ class Live:
     def use(self, entry: Entry) -> dict[str, Any]:
         with contextlib.closing(open_reader(LEDGER, self.app.paths.ledger_db)) as db:
             return find_use(db, entry.scope, entry.scope_ref, entry.path)._asdict()
+
+    def used_between(self, first: str, last: str) -> list[Place]:
+        with contextlib.closing(open_reader(LEDGER, self.app.paths.ledger_db)) as db:
+            return find_used_between(db, first, last)
 
     def reload(self) -> None:
         """Read config and scopes again; folders that came are watched and indexed, those that went leave."""

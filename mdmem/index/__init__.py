@@ -1,6 +1,6 @@
 """The index: rows in, answers out. Writing has a door of its own, `index.write`, which only `reindex` may use."""
 
-from mdmem.index import read
+from mdmem.index import read, seek
 from mdmem.index.pieces import digest, pieces_of
 from mdmem.index.row import Row, Stat, make_row
 from mdmem.index.tokens import fold, index_text, match_expression, query_terms
@@ -9,5 +9,5 @@ from mdmem.index.vectors import Piece, Vectors
 __all__ = [
     "Piece", "Row", "Stat", "Vectors", "digest", "fold",
     "index_text", "make_row", "match_expression", "pieces_of", "query_terms",
-    "read",
+    "read", "seek",
 ]  # fmt: skip

@@ -13,6 +13,7 @@ from mdmem.ledger import injections
 from mdmem.ledger.injections import Injection, Place
 
 KEEP_DAYS = 30
+MAX_USED = 60
 
 
 class Use(NamedTuple):
@@ -30,6 +31,16 @@ def find_use(db: Connection, scope: str, scope_ref: str | None, path: str) -> Us
         (scope, scope_ref or "", path),
     ).fetchone()
     return Use(as_int(row[0]), None if row[1] is None else str(row[1])) if row else Use(0, None)
+
+
+def find_used_between(db: Connection, first: str, last: str) -> list[Place]:
+    """What was recalled by key in the days from `first` to `last` (ISO), the latest first; at most MAX_USED."""
+    rows = db.execute(
+        "SELECT scope, scope_ref, path FROM memory_use WHERE removed_at IS NULL"
+        " AND substr(last_seen, 1, 10) BETWEEN ? AND ? ORDER BY last_seen DESC, scope, scope_ref, path LIMIT ?",
+        (first, last, MAX_USED),
+    )
+    return [(str(row[0]), str(row[1]), str(row[2])) for row in rows]
 
 
 class Ledger:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from mdmem.db import Connection
-from mdmem.index import index_text, read
+from mdmem.index import index_text, read, seek
 from mdmem.index.graph import neighbours
 from mdmem.index.read import Candidate, Entry
 from mdmem.memory import survival
@@ -106,7 +106,7 @@ class Recall:
             for i, share in relevance.items()
             if i in found and self._admits(query, found[i], now)
         ]
-        scored = self._in_order(query, scored, exact, by_meaning="semantic" in ranks)
+        scored = self._in_order(query, scored, exact, by_meaning=bool(ranks.get("semantic")))
         if query.mode == "hybrid" and query.text.strip():
             scored += self._topic(query, now, scored, query.limit - len(scored))
         return Answer(self._hits(query, now, scored, exact, ranks), query.mode, degraded), offered.whole
@@ -125,7 +125,7 @@ class Recall:
         return (scored[:firm] + [by_id[i] for i in order])[: query.limit]
 
     def _likeness(self, ids: Sequence[int]) -> dict[tuple[int, int], float]:
-        return read.likenesses(self.db, ids)
+        return seek.likenesses(self.db, ids)
 
     def _word_likeness(self, ids: Sequence[int]) -> dict[tuple[int, int], float]:
         texts = {

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from mdmem.db import DAMAGE, Connection, DatabaseError
 from mdmem.errors import MdmemError
-from mdmem.index import query_terms, read
+from mdmem.index import query_terms, read, seek
 from mdmem.index.days import asked_words, words_between
 from mdmem.recall import voices
 from mdmem.recall.fusion import ordinary, reciprocal_ranks, scaled, word_shares
@@ -116,14 +116,14 @@ class _Meaning:
         self.db = db
         self.vector = vector
         self.cosines = dict(nearest)
-        unrelated = read.unrelated(db, vector) if vector is not None else 0.0
+        unrelated = seek.unrelated(db, vector) if vector is not None else 0.0
         self.usual = ordinary([cosine for _, cosine in nearest], held, unrelated)
 
     def heights(self, ids: Iterable[int]) -> dict[int, float]:
         """Id -> height, of those that have a vector."""
         if self.vector is None:
             return {}
-        self.cosines |= read.cosines(self.db, [i for i in ids if i not in self.cosines], self.vector)
+        self.cosines |= seek.cosines(self.db, [i for i in ids if i not in self.cosines], self.vector)
         return {i: self.usual.height(self.cosines[i]) for i in ids if i in self.cosines}
 
 
@@ -157,10 +157,10 @@ def _temporal(asking: Asking, query: Query, now: datetime.datetime, others: Coll
     """
     named = asked_words(query.text)
     days = days_of(query.text, now.astimezone().date())
-    found = read.naming(asking.db, query.folder_ids, named or (words_between(*days) if days else ()), MOST_OF_DAYS)
+    found = seek.naming(asking.db, query.folder_ids, named or (words_between(*days) if days else ()), MOST_OF_DAYS)
     if days is not None:
         first, last = (day.isoformat() for day in days)
-        found += read.changed_between(asking.db, query.folder_ids, first, last, MOST_OF_DAYS)
+        found += seek.changed_between(asking.db, query.folder_ids, first, last, MOST_OF_DAYS)
         found += asking.used(first, last) if asking.used else []
     found = list(dict.fromkeys(found))
     return [(entry_id, 1.0) for entry_id in found if len(found) <= depth or entry_id in others]

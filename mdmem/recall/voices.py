@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from mdmem.db import Connection
-from mdmem.index import fold, match_expression, read
+from mdmem.index import fold, match_expression, read, seek
 from mdmem.index.graph import neighbours
 
 DEPTH = 60  # candidates of one voice and folder
@@ -41,12 +41,12 @@ def lexical(db: Connection, text: str, folder_ids: tuple[int, ...], depth: int =
     expression = match_expression(text)
     if expression is None:
         return []
-    return _merged(db, [read.lexical(db, folder_id, expression, depth) for folder_id in folder_ids])
+    return _merged(db, [seek.lexical(db, folder_id, expression, depth) for folder_id in folder_ids])
 
 
 def semantic(db: Connection, vector: bytes, folder_ids: tuple[int, ...], depth: int = DEPTH) -> Ranked:
     """(entry id, cosine) of the nearest vectors, best first, `depth` of each folder."""
-    return _merged(db, [read.nearest(db, folder_id, vector, depth) for folder_id in folder_ids])
+    return _merged(db, [seek.nearest(db, folder_id, vector, depth) for folder_id in folder_ids])
 
 
 def graph(

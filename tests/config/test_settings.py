@@ -35,9 +35,7 @@ def test_every_section_is_read(config: Path) -> None:
         '\ufeff[scopes]\nuser = "/u"\n[[scopes.mounts]]\npath = "~/vault"\nscope = "agent"\nref = "bob"\n'
         "[watch]\nquiet_ms = 10\n[recall]\ntime_decay_lambda = 0.5\n"
         '[recall.aliases]\nk8s = "kubernetes"\n[recall.grants.bot]\nops = "write"\n"*" = "none"\n'
-        '[embedder]\nmodel = "none"\n',
-        "[watch]\nquiet_ms = 10\n[recall]\ntime_decay_lambda = 0.5\n[inject]\nmax_inject_tokens = 900\n"
-        '[recall.aliases]\nk8s = "kubernetes"\n[embedder]\nmodel = "none"\n',
+        '[recall.weights]\ngraph = 0\n[inject]\nmax_inject_tokens = 900\n[embedder]\nmodel = "none"\n',
     )
 
     assert settings.scopes.user == "/u"
@@ -45,6 +43,7 @@ def test_every_section_is_read(config: Path) -> None:
     assert (settings.watch.quiet_ms, settings.recall.time_decay_lambda) == (10, 0.5)
     assert settings.inject.max_inject_tokens == 900
     assert settings.recall.aliases == {"k8s": "kubernetes"}
+    assert settings.recall.weights == {"graph": 0}
     assert settings.recall.grants == {"bot": {"ops": "write", "*": "none"}}
 
 
