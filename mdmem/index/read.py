@@ -388,8 +388,8 @@ def dump(db: Connection) -> dict[str, list[Any]]:
     entry = (
         "SELECT f.scope, f.scope_ref, f.path, e.path, e.key, e.name, e.description, e.type, e.confidence, e.source,"
         " e.domain, e.topic, e.status, e.stability, e.valid_from, e.invalid_at, e.expires, e.superseded_by, e.created,"
-        " e.updated, e.created_found, e.updated_found, e.ended, e.replaced_by, e.front, e.size, hex(e.sha256), e.broken"
-        " FROM memory_entry e JOIN scope_folder f ON f.id = e.folder_id WHERE f.state = 'ok' ORDER BY f.path, e.path"
+        " e.updated, e.created_found, e.updated_found, e.ended, e.replaced_by, e.front, e.size, hex(e.sha256), e.wide,"
+        " e.broken FROM memory_entry e JOIN scope_folder f ON f.id = e.folder_id WHERE f.state = 'ok' ORDER BY f.path, e.path"
     )
     owner = " JOIN memory_entry e ON e.id = {} JOIN scope_folder f ON f.id = e.folder_id WHERE f.state = 'ok'"
     queries = {

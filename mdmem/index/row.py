@@ -10,7 +10,7 @@ from mdmem.index.days import day_words
 from mdmem.index.edges import edges_of, names_of
 from mdmem.index.entities import entities_of
 from mdmem.index.pieces import digest, pieces_of
-from mdmem.index.tokens import fold, index_text
+from mdmem.index.tokens import fold, index_text, is_wide
 from mdmem.memory import Memory
 
 FOLDER_BITS = 32  # entry ids of a folder: folder_id << 32 | n
@@ -46,6 +46,7 @@ class Row(NamedTuple):
     edges: list[tuple[str, str]]
     names: list[str]
     pieces: list[bytes]
+    wide: bool  # written in Chinese, Japanese or Korean for the most part
     broken: bool = False  # its frontmatter can't be read: this is its text
 
 
@@ -64,7 +65,7 @@ def make_row(
     entities = entities_of(memory, aliases)
     as_written = (name for name in memory.entities if name.lower() not in entities)
     labels = " ".join((memory.key, *memory.tags, *memory.aliases, *entities, *as_written))
-    days = day_words(f"{memory.name}\n{memory.description}\n{memory.body}")
+    said = f"{memory.name}\n{memory.description}\n{memory.body}"
     return Row(
         memory,
         path,
@@ -78,12 +79,13 @@ def make_row(
             index_text(memory.name),
             index_text(memory.description),
             index_text(memory.body),
-            " ".join((index_text(labels), *days)),
+            " ".join((index_text(labels), *day_words(said))),
         ),
         entities=entities,
         edges=edges_of(memory),
         names=sorted(names_of(memory.key, path, memory.name, memory.aliases)),
         pieces=[digest(text) for text in pieces_of(memory)],
+        wide=is_wide(said),
         broken=broken,
     )
 

@@ -58,6 +58,7 @@ CREATE TABLE memory_entry (
   inode         INTEGER NOT NULL,
   looked_ns     INTEGER NOT NULL, -- when it was read, by our clock
   sha256        BLOB NOT NULL,    -- of the whole file
+  wide          INTEGER NOT NULL, -- 1: written in Chinese, Japanese or Korean for the most part
   broken        INTEGER NOT NULL, -- the file can't be read as a memory now: 1 this is its last good state, 2 it
                                   -- never could, this is its text
   UNIQUE (folder_id, path)

@@ -102,6 +102,21 @@ def ids_at(db: Connection, places: Iterable[tuple[str, str, str]]) -> list[int]:
     return [as_int(row[0]) for place in places for row in db.execute(sql, place)]
 
 
+def wide(db: Connection, ids: Sequence[int]) -> set[int]:
+    """Those of these memories that are Chinese, Japanese or Korean for the most part."""
+    return {as_int(r[0]) for r in db.execute(f"SELECT id FROM memory_entry WHERE wide AND id IN ({_marks(ids)})", ids)}
+
+
+def about(db: Connection, ids: Sequence[int], names: Sequence[str]) -> set[int]:
+    """Those of these memories that are about an entity of one of these names."""
+    known = [as_int(r[0]) for r in db.execute(f"SELECT id FROM memory_entity WHERE name IN ({_marks(names)})", names)]
+    sql = (
+        f"SELECT DISTINCT entry_id FROM memory_entity_link WHERE entry_id IN ({_marks(ids)})"
+        f" AND entity_id IN ({_marks(known)})"
+    )
+    return {as_int(row[0]) for row in db.execute(sql, (*ids, *known))} if known else set()
+
+
 def naming(db: Connection, folder_ids: Sequence[int], words: Sequence[str], limit: int) -> list[int]:
     """The memories with one of these words among their labels, by id; `words` hold letters and digits alone."""
     found: list[int] = []

@@ -174,6 +174,14 @@ def _run_terms(run: str, *, stop: bool) -> list[str]:
     return [*pairs, " ".join(chars)] if 2 < len(chars) <= 16 else pairs
 
 
+def is_wide(text: str) -> bool:
+    """Whether a text is Chinese, Japanese or Korean for the most part: such a character says what three letters do."""
+    if text.isascii():
+        return False
+    head = text[:4_000]
+    return 4 * sum(len(run) for run in _CJK_RUN.findall(head)) > len(head)
+
+
 def fold(text: str) -> str:
     """A key or name as it is compared: NFC, case folded, trimmed."""
     return unicodedata.normalize("NFC", text).strip().casefold()

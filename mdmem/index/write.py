@@ -16,7 +16,7 @@ from mdmem.scope import Scope
 _COLUMNS = """
     id folder_id path path_raw key key_folded name description type confidence source domain topic status stability
     valid_from invalid_at expires superseded_by created updated created_found updated_found ended front size
-    mtime_ns ctime_ns device inode looked_ns sha256 broken
+    mtime_ns ctime_ns device inode looked_ns sha256 wide broken
 """.split()
 _INSERT = f"INSERT INTO memory_entry ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})"
 _PUT = f"{_INSERT} ON CONFLICT (id) DO UPDATE SET {', '.join(f'{c} = excluded.{c}' for c in _COLUMNS[1:])}"
@@ -349,5 +349,6 @@ def _values(entry_id: int, folder_id: int, row: Row) -> tuple[object, ...]:
         entry_id, folder_id, row.path, row.path_raw, m.key, key_folded(m), m.name, m.description, m.type, m.confidence,
         m.source, m.domain, m.topic, m.status, m.stability, m.valid_from, m.invalid_at, m.expires,
         fold_target(m.superseded_by) if m.superseded_by else None, m.created, m.updated, row.created_found,
-        row.updated_found, int(row.ended), row.front, *row.stat, row.sha256, LAST_TEXT if row.broken else 0,
+        row.updated_found, int(row.ended), row.front, *row.stat, row.sha256, int(row.wide),
+        LAST_TEXT if row.broken else 0,
     )  # fmt: skip

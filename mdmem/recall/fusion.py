@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from statistics import NormalDist
 from typing import NamedTuple
 
@@ -78,11 +78,17 @@ def _quantiles(held: int, count: int) -> list[float]:
     return [normal.inv_cdf(1 - (rank + 0.5) / held) for rank in range(count)]
 
 
-def word_shares(scores: Sequence[tuple[int, float]], words: int, held: int) -> dict[int, float]:
+def word_shares(
+    scores: Sequence[tuple[int, float]], words: int, held: int, strangers: Collection[int] = ()
+) -> dict[int, float]:
     """BM25 scores as shares, in (0, 1]: of the best one, or of what a memory with every word of the question would
-    weigh where that is more. A question in another language than the memories shares a number or a name with some
-    of them: the best of those is no answer, and must not count as one.
+    weigh where that is more. Where no memory holds much of the question, the best of them is no answer, and must not
+    count as one.
+
+    `strangers`: memories in another script than the question. What they share with it are numbers and names: that is
+    held against all of the question.
     """
     best = max((score for _, score in scores), default=0.0)
-    whole = max(best, WORD_SHARE * words * math.log(held + 1))
-    return {entry_id: max(score, 0.0) / whole for entry_id, score in scores} if whole > 0 else {}
+    every_word = words * math.log(held + 1)
+    full = {True: max(best, every_word), False: max(best, WORD_SHARE * every_word)}
+    return {i: max(score, 0.0) / full[i in strangers] for i, score in scores} if best > 0 else {}

@@ -11,6 +11,7 @@ VOICES = ("lexical", "semantic", "temporal", "graph")
 # they found; time speaks only where the question names days.
 USUAL = {"lexical": 0.5, "semantic": 0.5, "temporal": 0.4, "graph": 0.25}
 LIFT = 1.5
+WEAKER = {"use": 0.5}  # models that find less by meaning, and what their voice is worth; measured
 
 # Quoted text, and names as programs have them: `deploy:blyck`, `user_id`, `getUserById`, `v1.2`, `--flag`, `ABC-12`.
 _LITERAL = re.compile(
@@ -23,9 +24,12 @@ _CONNECTED = re.compile(
 )
 
 
-def weights_of(query: str, chosen: Mapping[str, float]) -> dict[str, float]:
-    """Voice -> its weight for this query. `chosen`: what a person set, as a share of the usual (0: left out)."""
+def weights_of(query: str, chosen: Mapping[str, float], model: str = "") -> dict[str, float]:
+    """Voice -> its weight for this query. `chosen`: what a person set, as a share of the usual (0: left out); `model`:
+    what made the vectors.
+    """
     weights = {voice: usual * chosen.get(voice, 1.0) for voice, usual in USUAL.items()}
+    weights["semantic"] *= next((share for name, share in WEAKER.items() if model.startswith(name)), 1.0)
     if _LITERAL.search(query):
         weights["lexical"] *= LIFT
     if _CONNECTED.search(query):

@@ -10,6 +10,8 @@ from mdmem.db import DAMAGE, Connection, DatabaseError
 from mdmem.errors import MdmemError
 from mdmem.index import query_terms, read, seek
 from mdmem.index.days import asked_words, words_between
+from mdmem.index.entities import named_in
+from mdmem.index.tokens import is_wide
 from mdmem.recall import voices
 from mdmem.recall.fusion import ordinary, reciprocal_ranks, scaled, word_shares
 from mdmem.recall.intent import weights_of
@@ -19,6 +21,7 @@ from mdmem.recall.when import days_of
 
 SEMANTIC_DEPTH = 20  # of each voice in semantic mode
 SEEDS = 3  # of the graph, from lexical and semantic each
+ABOUT = 1.2  # what it is worth that a memory is about an entity which the question names
 MOST_OF_DAYS = 5_000
 WORDS_FLOOR = 0.1  # of the best: below it one common word of many is shared
 
@@ -70,12 +73,12 @@ def _by_score(
 
     Ranks would throw away how sure a voice is, and a weak voice would drag down a sure one (docs/benchmarks.md).
     """
-    weights = weights_of(query.text, asking.weights)
+    weights = weights_of(query.text, asking.weights, str(read.meta(asking.db, "vec_model") or ""))
     deep = NEAREST * depth // DEPTH
     vector, nearest = _semantic(asking, query, deep, degraded) if weights["semantic"] else (None, [])
     held = sum(read.count_entries(asking.db, folder_id) for folder_id in query.folder_ids)
     meaning = _Meaning(asking.db, vector, nearest, held)
-    shares = word_shares(lexical, len(set(query_terms(query.text))), held) if weights["lexical"] else {}
+    shares = _word_shares(asking.db, query.text, lexical, held) if weights["lexical"] else {}
     floor = WORDS_FLOOR * max(shares.values(), default=1.0)
     lists = {
         "lexical": [pair for pair in lexical if shares.get(pair[0], 0.0) >= floor],
@@ -93,7 +96,16 @@ def _by_score(
         lists["temporal"] = _temporal(asking, query, now, _members(lists), depth)
         said["temporal"] = dict(lists["temporal"])
     said["semantic"] = meaning.heights(_members(lists))
-    return Offers(scaled(_sum(weights, said)), lists, len(lexical) < depth and len(nearest) < deep)
+    scores = _sum(weights, said)
+    for entry_id in seek.about(asking.db, list(scores), named_in(query.text)):
+        scores[entry_id] *= ABOUT
+    return Offers(scaled(scores), lists, len(lexical) < depth and len(nearest) < deep)
+
+
+def _word_shares(db: Connection, text: str, lexical: Ranked, held: int) -> dict[int, float]:
+    ids = [i for i, _ in lexical]
+    strangers = seek.wide(db, ids) if not is_wide(text) else set(ids) - seek.wide(db, ids)
+    return word_shares(lexical, len(set(query_terms(text))), held, strangers)
 
 
 def _members(lists: Mapping[str, Ranked]) -> dict[int, None]:
