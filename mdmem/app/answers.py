@@ -455,4 +455,5 @@ def _as_of(request: Request) -> datetime.datetime | None:
     day = document.normalise_date(text)
     if day is None:
         raise UsageError(f"{text!r} is not a date", hint="write it as 2026-11-29")
-    return moment(day, whole_day=True)
+    # The last moment of a bare day: what begins with the next one did not hold yet.
+    return moment(day, whole_day=True) - datetime.timedelta(microseconds=1 if len(day) == 10 else 0)

@@ -240,6 +240,15 @@ def _lost(db: Connection) -> str:
     return _LOST if scalar(db, "SELECT 1 FROM memory_conflict WHERE waits = 0 LIMIT 1") else ""
 
 
+def losers(db: Connection) -> dict[int, str]:
+    """Id -> key of the memory that won, of every memory that lost a conflict."""
+    sql = (
+        "SELECT c.loser_id, e.key FROM memory_conflict c JOIN memory_entry e ON e.id = c.winner_id WHERE c.waits = 0"
+        " ORDER BY e.key DESC"
+    )
+    return {as_int(row[0]): str(row[1]) for row in db.execute(sql)}
+
+
 def stamps(db: Connection, ids: Sequence[int]) -> dict[int, bytes]:
     """Id -> sha256 of the file, of these memories."""
     found: dict[int, bytes] = {}
@@ -389,7 +398,8 @@ def dump(db: Connection) -> dict[str, list[Any]]:
         "SELECT f.scope, f.scope_ref, f.path, e.path, e.key, e.name, e.description, e.type, e.confidence, e.source,"
         " e.domain, e.topic, e.status, e.stability, e.valid_from, e.invalid_at, e.expires, e.superseded_by, e.created,"
         " e.updated, e.created_found, e.updated_found, e.ended, e.replaced_by, e.front, e.size, hex(e.sha256), e.wide,"
-        " e.broken FROM memory_entry e JOIN scope_folder f ON f.id = e.folder_id WHERE f.state = 'ok' ORDER BY f.path, e.path"
+        " e.broken FROM memory_entry e JOIN scope_folder f ON f.id = e.folder_id WHERE f.state = 'ok'"
+        " ORDER BY f.path, e.path"
     )
     owner = " JOIN memory_entry e ON e.id = {} JOIN scope_folder f ON f.id = e.folder_id WHERE f.state = 'ok'"
     queries = {

@@ -56,6 +56,7 @@ def hit_json(hit: Hit, mode: str, degraded: list[str]) -> dict[str, Any]:
             "recency": round(why.recency, 6),
             "confidence": why.confidence,
             "exact_key": why.exact_key,
+            "via": why.via,
         },
     }
 

@@ -45,7 +45,7 @@ def plain(text: str, style: str) -> str:
 def hit_lines(hits: Sequence[dict[str, Any]], *, explain: bool = False, paint: Paint = plain) -> Iterable[str]:
     """Search results: rank, key, type, description and path; with `explain`, why each was recalled."""
     for hit in hits:
-        yield from _memory_lines(hit, f"{hit['rank']}. ", paint, " · by meaning" if _is_by_meaning(hit) else "")
+        yield from _memory_lines(hit, f"{hit['rank']}. ", paint, _mark(hit))
         if explain:
             yield paint(f"   {reasons(hit)}", "dim")
 
@@ -54,6 +54,13 @@ def list_lines(memories: Sequence[dict[str, Any]], *, paint: Paint = plain) -> I
     """Memories as `mdmem list` shows them."""
     for memory in memories:
         yield from _memory_lines(memory, "", paint)
+
+
+def _mark(hit: dict[str, Any]) -> str:
+    via = hit["why"].get("via")
+    if via is not None:
+        return f" · also about {clean(via)}"
+    return " · by meaning" if _is_by_meaning(hit) else ""
 
 
 def _is_by_meaning(hit: dict[str, Any]) -> bool:
@@ -84,7 +91,8 @@ def reasons(hit: dict[str, Any]) -> str:
     """Why a hit was recalled, in one line."""
     why = hit["why"]
     voices = ", ".join(f"{v} #{why[v]}" for v in ("lexical", "semantic", "temporal", "graph") if why[v] is not None)
-    parts = ["exact key" if why["exact_key"] else "", voices or "no voice"]
+    also = f"shares {clean(why['via'])} with a hit" if why.get("via") is not None else "no voice"
+    parts = ["exact key" if why["exact_key"] else "", voices or also]
     parts += [f"{name} {why[name]:.2f}" for name in ("relevance", "recency", "confidence")]
     return f"score {hit['score']:.4f}: " + "; ".join(part for part in parts if part)
 

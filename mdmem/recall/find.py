@@ -63,6 +63,7 @@ class Recall:
         self.decay = decay
         self.freshen = freshen
         self._vectors: dict[str, bytes] = {}
+        self._losers: dict[int, str] = {}
 
     def _embed_once(self, text: str) -> bytes:
         """However deep the voices have to be asked again."""
@@ -99,6 +100,7 @@ class Recall:
         exact = voices.exact_keys(self.db, query.text, query.folder_ids)
         everything = {i for pairs in offered.lists.values() for i, _ in pairs}
         found = {c.id: c for c in read.candidates(self.db, everything | set(exact))}
+        self._losers = read.losers(self.db)
         ranks = {voice: {i: n for n, (i, _) in enumerate(pairs, 1)} for voice, pairs in offered.lists.items()}
         relevance = offered.relevance | dict.fromkeys(exact, 1.0)
         scored = [
@@ -162,7 +164,11 @@ class Recall:
             return True
         if query.as_of and moment(found.created) > query.as_of:
             return False
-        return why_invalid(found, query.as_of or now) is None
+        return self._why_invalid(found, query.as_of or now) is None
+
+    def _why_invalid(self, found: Candidate, at: datetime.datetime) -> str | None:
+        winner = self._losers.get(found.id)
+        return why_invalid(found, at) or (f"in conflict with {winner}, which holds" if winner else None)
 
     def _hits(
         self,
@@ -181,7 +187,7 @@ class Recall:
                 s.score,
                 n,
                 _why(s, s.found.id in exact, ranks),
-                why_invalid(s.found, query.as_of or now),
+                self._why_invalid(s.found, query.as_of or now),
             )
             for n, s in enumerate(kept, 1)
         ]

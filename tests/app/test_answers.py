@@ -189,11 +189,20 @@ def test_a_search_says_what_it_could_not_ask_and_each_hit_why_it_is_there(bed: B
 
     assert answer["degraded"] == ["no vectors: no embedder is set; see `mdmem config show`"]
     assert set(hit["why"]) == {
-        "lexical", "semantic", "temporal", "graph", "relevance", "recency", "confidence", "exact_key",
+        "lexical", "semantic", "temporal", "graph", "relevance", "recency", "confidence", "exact_key", "via",
     }  # fmt: skip
     assert (hit["mode"], hit["rank"]) == ("hybrid", 1)
     explained = ask(here, "explain", query="what words")
     assert (explained["terms"], explained["expression"]) == (["words"], '"words"')
+
+
+def test_what_began_with_the_next_day_did_not_hold_on_a_day(bed: Bed, here: Answers) -> None:
+    bed.put("that-day.md", memory("words", created="2026-05-03", valid_from="2026-05-03"))
+    bed.put("next-day.md", memory("words", created="2026-05-04T00:00:00Z"))
+    bed.put("holds-later.md", memory("words", created="2026-05-01", valid_from="2026-05-04"))
+    ask(here, "sync")
+
+    assert names(ask(here, "search", query="words", as_of="2026-05-03")) == ["that-day.md"]
 
 
 def test_a_fault_of_ours_is_logged_and_said_to_be_one(
