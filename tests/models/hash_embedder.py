@@ -22,6 +22,7 @@ class HashEmbedder:
     def __init__(self, dimension: int = 64, *, seed: int = 0, refuse: str | None = None) -> None:
         self.dimension: int | None = dimension
         self.id = f"hash{seed or ''}/{dimension}"
+        self.at_once = 1
         self.texts_seen = 0
         self._size = dimension
         self._seed = seed
