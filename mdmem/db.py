@@ -147,6 +147,12 @@ def _create(connection: Connection, kind: Kind) -> None:
         connection.execute(f"PRAGMA user_version = {kind.version}")
 
 
+def is_of_another_version(connection: Connection, kind: Kind) -> bool:
+    """Whether a database of ours was made by an older or a newer mdmem."""
+    ours = scalar(connection, "PRAGMA application_id") == kind.application_id
+    return bool(ours and scalar(connection, "PRAGMA user_version") != kind.version)
+
+
 def has_tables(connection: Connection, kind: Kind) -> bool:
     """Whether every table of the schema is there."""
     rows = connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")

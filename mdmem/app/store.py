@@ -25,6 +25,7 @@ from mdmem.db import (
     checkpoint,
     file_identity,
     has_tables,
+    is_of_another_version,
     open_reader,
     open_writer,
     quick_check,
@@ -79,7 +80,11 @@ class Store:
         self._open()
 
     def _open(self) -> None:
+        cache = _cache_of_another_version(self.app.paths.index_db)
         self.db = open_writer(INDEX, self.app.paths.index_db)
+        if cache:
+            with transaction(self.db):
+                put_cache(self.db, cache)
         aliases = self.app.settings.recall.aliases
         stamp = hashlib.sha256(json.dumps(aliases, sort_keys=True).encode()).hexdigest()
         unfit = _why_unfit(self.db, stamp)
@@ -284,6 +289,15 @@ class Store:
     def checkpoint(self) -> None:
         """Move the journal into the database, and let go of its file's length."""
         checkpoint(self.db)
+
+
+def _cache_of_another_version(path: str) -> list[tuple[object, ...]]:
+    """The vectors of an index that is about to be set aside for its version: an upgrade must not cost them."""
+    try:
+        with contextlib.closing(open_reader(INDEX, path)) as db:
+            return read_cache(db) if is_of_another_version(db, INDEX) else []
+    except DatabaseError:
+        return []
 
 
 def _is_sound(db: Connection) -> bool:

@@ -313,6 +313,17 @@ def test_g5_an_index_of_another_version_is_set_aside_and_made_anew(bed: Bed, ver
     assert os.path.exists(f"{bed.app.paths.index_db}.version-{version}")
 
 
+def test_g5_an_upgrade_keeps_the_vectors_that_were_made(bed: Bed, embedder: HashEmbedder) -> None:
+    filled(bed)
+    assert bed.embed_all(embedder) > 0
+    bed.db.execute("PRAGMA user_version = 1")
+    bed.reopen()
+    bed.sync()
+
+    assert bed.embed_all(embedder) == 0
+    assert bed.found("thing7", "semantic", embedder=embedder)[0] == "d0/m7.md"
+
+
 def test_g5_a_newer_ledger_is_refused_with_both_versions_and_not_touched(bed: Bed) -> None:
     bed.store.ledger.seen("user", None, "a.md", "2026-11-29T10:00:00Z")
     bed.store.ledger.db.execute("PRAGMA user_version = 99")
