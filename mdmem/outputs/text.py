@@ -94,6 +94,7 @@ def reasons(hit: dict[str, Any]) -> str:
     also = f"shares {clean(why['via'])} with a hit" if why.get("via") is not None else "no voice"
     parts = ["exact key" if why["exact_key"] else "", voices or also]
     parts += [f"{name} {why[name]:.2f}" for name in ("relevance", "recency", "confidence")]
+    parts.append(f"{clean(hit['source'])}, updated {clean(str(hit['updated'])[:10])}")
     return f"score {hit['score']:.4f}: " + "; ".join(part for part in parts if part)
 
 

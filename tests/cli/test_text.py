@@ -12,7 +12,7 @@ from mdmem.outputs.text import clean, hit_lines, list_lines, problem_lines, stat
 
 NASTY = "\x1b]52;c;AAAA\x07\x1b[31mred\r\u202eevil\u2066\x9b1m\ufeff\x00\x7f\u2028"
 MEMORY = {
-    "key": NASTY, "scope": "user", "scope_ref": NASTY, "path": NASTY, "name": NASTY, "description": NASTY,
+    "key": NASTY, "scope": "user", "scope_ref": NASTY, "path": NASTY, "source": NASTY, "updated": NASTY, "name": NASTY, "description": NASTY,
     "type": NASTY, "status": NASTY, "invalid": NASTY, "broken": True,
 }  # fmt: skip
 
@@ -46,7 +46,7 @@ def test_what_is_escaped_can_still_be_read():
 
 def test_k4_61_nothing_of_a_memory_reaches_the_terminal_raw():
     hit = MEMORY | {"rank": 1, "score": 1.0, "why": dict.fromkeys(("lexical", "semantic", "temporal", "graph"), None)}
-    hit["why"] |= {"relevance": 1.0, "recency": 1.0, "confidence": 1.0, "exact_key": True}
+    hit["why"] |= {"relevance": 1.0, "recency": 1.0, "confidence": 1.0, "exact_key": True, "via": NASTY}
     problem = {"path": NASTY, "line": 3, "message": NASTY, "code": "bad-date", "hint": NASTY}
     lines = [*hit_lines([hit], explain=True), *list_lines([MEMORY]), *problem_lines([problem])]
 
