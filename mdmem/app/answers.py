@@ -136,10 +136,10 @@ class Answers:
         scopes = self._scopes(request, roster)
         looked = _Freshness(self.backend)
         with self.backend.reader() as db:
-            ids = _folder_ids(db, scopes)
+            ids, unread = _folder_ids(db, scopes), _unread(db, scopes)
             answer = recall_of(self.backend, db, looked.freshen).find(self._query(request, text, mode, ids), _now())
         hits = [hit for hit in answer.hits if looked.vouches_for(hit.entry)]
-        degraded = [*answer.degraded, *self._missing(request, roster)]
+        degraded = [*answer.degraded, *unread, *self._missing(request, roster)]
         if len(hits) < len(answer.hits):
             degraded.append(f"{len(answer.hits) - len(hits)} left out: their files moved on and are not indexed yet")
         return {"hits": [hit_json(hit, answer.mode, degraded) for hit in hits], "degraded": degraded}
@@ -376,6 +376,17 @@ def error_json(error: MdmemError) -> dict[str, Any]:
 def _folder_ids(db: Connection, scopes: Sequence[Scope]) -> tuple[int, ...]:
     wanted = {files.printable(scope.folder) for scope in scopes}
     return tuple(f.id for f in read.folders(db) if f.path in wanted and f.state == "ok")
+
+
+def _unread(db: Connection, scopes: Sequence[Scope]) -> list[str]:
+    """What can't be found yet, because its folder is being read for the first time."""
+    whole = {folder.path for folder in read.folders(db) if folder.complete}
+    paths = [files.printable(s.folder) for s in scopes if files.folder_identity(Path(s.folder)) is not None]
+    return [
+        f"{path} is being read for the first time, and not all of it is found yet; see `mdmem status`"
+        for path in paths
+        if path not in whole
+    ]
 
 
 def _now() -> datetime.datetime:

@@ -154,7 +154,7 @@ def _semantic(asking: Asking, query: Query, depth: int, degraded: list[str]) -> 
     except DAMAGE:
         raise
     except DatabaseError:
-        degraded.append("no vectors yet: they are made in the background; see `mdmem status`")
+        degraded.append("no vectors yet: the daemon makes them in the background (mdmem up); see `mdmem status`")
         return None, []
     if read.is_waiting(asking.db):
         waiting, done, _ = read.vector_counts(asking.db)

@@ -196,6 +196,20 @@ def test_a_search_says_what_it_could_not_ask_and_each_hit_why_it_is_there(bed: B
     assert (explained["terms"], explained["expression"]) == (["words"], '"words"')
 
 
+def test_a_folder_that_is_still_being_read_is_said_to_be(bed: Bed, here: Answers) -> None:
+    bed.put("a.md", "kumquats")
+    ask(here, "sync")
+    assert isinstance(here.backend, Local)
+    assert here.backend.store is not None
+    here.backend.store.db.execute("UPDATE scope_folder SET complete = 0")
+    answer = ask(here, "search", query="kumquats", mode="keyword")
+
+    assert names(answer) == ["a.md"]
+    assert answer["degraded"] == [
+        f"{bed.folder} is being read for the first time, and not all of it is found yet; see `mdmem status`"
+    ]
+
+
 def test_what_began_with_the_next_day_did_not_hold_on_a_day(bed: Bed, here: Answers) -> None:
     bed.put("that-day.md", memory("words", created="2026-05-03", valid_from="2026-05-03"))
     bed.put("next-day.md", memory("words", created="2026-05-04T00:00:00Z"))

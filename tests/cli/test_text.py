@@ -12,7 +12,8 @@ from mdmem.outputs.text import clean, hit_lines, list_lines, problem_lines, stat
 
 NASTY = "\x1b]52;c;AAAA\x07\x1b[31mred\r\u202eevil\u2066\x9b1m\ufeff\x00\x7f\u2028"
 MEMORY = {
-    "key": NASTY, "scope": "user", "scope_ref": NASTY, "path": NASTY, "source": NASTY, "updated": NASTY, "name": NASTY, "description": NASTY,
+    "key": NASTY, "scope": "user", "scope_ref": NASTY, "path": NASTY,
+    "source": NASTY, "updated": NASTY, "name": NASTY, "description": NASTY,
     "type": NASTY, "status": NASTY, "invalid": NASTY, "broken": True,
 }  # fmt: skip
 
