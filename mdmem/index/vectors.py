@@ -9,7 +9,7 @@ from typing import NamedTuple
 from mdmem.db import Connection, as_bytes, as_int, load_vectors, scalar, transaction
 
 DONE = 1  # memory_piece.state: it has its vector
-CHUNK = 256  # vectors a chunk: a small scope takes 100 KB, not 400
+CHUNK = 512  # vectors a chunk: a small scope takes 200 KB, not 400; with smaller ones a search costs more
 
 
 class Piece(NamedTuple):

@@ -16,7 +16,7 @@ from mdmem.recall import voices
 from mdmem.recall.fusion import ordinary, reciprocal_ranks, scaled, word_shares
 from mdmem.recall.intent import weights_of
 from mdmem.recall.query import Query
-from mdmem.recall.voices import DEPTH, NEAREST, Ranked
+from mdmem.recall.voices import DEPTH, NEAREST, OFFERED, Ranked
 from mdmem.recall.when import days_of
 
 SEMANTIC_DEPTH = 20  # of each voice in semantic mode
@@ -82,7 +82,7 @@ def _by_score(
     floor = WORDS_FLOOR * max(shares.values(), default=1.0)
     lists = {
         "lexical": [pair for pair in lexical if shares.get(pair[0], 0.0) >= floor],
-        "semantic": [pair for pair in nearest if meaning.usual.height(pair[1]) > 0],
+        "semantic": [pair for pair in nearest[: OFFERED * depth // DEPTH] if meaning.usual.height(pair[1]) > 0],
     }
     said: dict[str, Mapping[int, float]] = {"lexical": {i: shares[i] for i, _ in lists["lexical"]}}
     said["semantic"] = meaning.heights(_members(lists))

@@ -12,7 +12,8 @@ from mdmem.index import fold, match_expression, read, seek
 from mdmem.index.graph import neighbours
 
 DEPTH = 60  # candidates of one voice and folder
-NEAREST = 100  # vectors that are looked at: the best are offered, the others tell what is ordinary
+NEAREST = 256  # vectors that are looked at to know what is ordinary; the best of them are offered
+OFFERED = 100  # by the semantic voice
 
 # How much of a memory's strength reaches what hangs on it. Two hops from the strongest: what is said in a third memory
 # is seldom about the question.
