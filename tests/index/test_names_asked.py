@@ -101,7 +101,8 @@ def test_a_speaker_comes_behind_the_other_entities_and_counts_as_one_of_them() -
 @pytest.mark.parametrize(
     ("text", "wide"),
     [("", False), ("deploy", False), ("部署", True), ("用 nginx 部署博客", True),
-     ("run npm run dist，然后 deploy", False), ("お茶が好き", True), ("차를 좋아해요", True), ("café déjà vu", False), ("Привет, мир", False),
+     ("run npm run dist，然后 deploy", False), ("お茶が好き", True), ("차를 좋아해요", True), ("café déjà vu", False),
+     ("Привет, мир", False),
      ("a" * 4_000 + "部" * 9_000, False)],
 )  # fmt: skip
 def test_a_text_is_wide_when_a_quarter_of_it_is(text: str, wide: bool) -> None:
