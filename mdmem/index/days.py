@@ -89,7 +89,8 @@ def _each(first: datetime.date, last: datetime.date) -> list[datetime.date]:
 def _words(match: re.Match[str]) -> list[str]:
     """What a date says, the most telling word first; nothing where it is no date: 2023-13-40."""
     parts = {name[0]: text for name, text in match.groupdict().items() if text}
-    month = int(parts["m"]) if parts["m"].isdigit() else _NAMES.index(parts["m"][:3].lower()) + 1
+    # casefold: to a pattern that ignores case, a long s is an s.
+    month = int(parts["m"]) if parts["m"].isdigit() else _NAMES.index(parts["m"][:3].casefold()) + 1
     year, day = parts.get("y"), int(parts.get("d") or 0)
     if not 1 <= month <= 12 or not 0 <= day <= 31:
         return []

@@ -14,6 +14,7 @@ from mdmem.memory import Memory
 MAX_ENTITIES = 64  # of one memory
 MAX_BYTES = 120  # of one name
 MAX_WORDS, MAX_NAMES = 48, 400  # of one query
+MAX_LETTERS = 1_000  # of one word of a query: of its characters each begins three names
 
 _NPM = re.compile(r"@([\w.-]+)/[\w./-]+")
 # Words that tell a product from its package, not from another product: `Arco Design`, `react.js`, `aws-cli`.
@@ -77,7 +78,7 @@ def named_in(query: str) -> list[str]:
     """What in a query may be the name of an entity: its words and their neighbours, up to three together; of a run of
     Chinese, Japanese or Korean characters every two to four of them. Normalised, without the aliases of a config.
     """
-    words = _WORDS.findall(_OWNING.sub("", query))[:MAX_WORDS]
+    words = [word[:MAX_LETTERS] for word in _WORDS.findall(_OWNING.sub("", query))[:MAX_WORDS]]
     spans = [" ".join(words[at : at + n]) for at in range(len(words)) for n in (1, 2, 3) if at + n <= len(words)]
     for word in words:
         if not word.isascii():

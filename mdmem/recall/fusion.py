@@ -75,7 +75,7 @@ def ordinary(nearest: Sequence[float], held: int, unrelated: float) -> Ordinary:
 @functools.lru_cache(16)
 def _quantiles(held: int, count: int) -> list[float]:
     normal = NormalDist()
-    return [normal.inv_cdf(1 - (rank + 0.5) / held) for rank in range(count)]
+    return [-normal.inv_cdf((rank + 0.5) / held) for rank in range(count)]
 
 
 def word_shares(

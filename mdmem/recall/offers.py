@@ -11,6 +11,7 @@ from mdmem.errors import MdmemError
 from mdmem.index import query_terms, read, seek
 from mdmem.index.days import asked_words, words_between
 from mdmem.index.entities import named_in
+from mdmem.index.row import FOLDER_BITS
 from mdmem.index.tokens import is_wide
 from mdmem.recall import voices
 from mdmem.recall.fusion import ordinary, reciprocal_ranks, scaled, word_shares
@@ -27,7 +28,7 @@ WORDS_FLOOR = 0.1  # of the best: below it one common word of many is shared
 
 # The vector of a query's text. Raises MdmemError when there is none to be had.
 Embed = Callable[[str], bytes]
-# (first day, last day) -> ids of the memories that were recalled by key in these days, the latest first.
+# (first day, last day) -> ids, of any scope, of the memories that were recalled by key in these days, the latest first.
 Used = Callable[[str, str], list[int]]
 
 
@@ -50,24 +51,46 @@ class Asking(NamedTuple):
 
 def offers(asking: Asking, query: Query, now: datetime.datetime, depth: int, degraded: list[str]) -> Offers:
     """What the voices of the query's mode offer, `depth` of a voice and folder. Adds to `degraded` what was missing."""
-    lexical = voices.lexical(asking.db, query.text, query.folder_ids, depth)
+    seen = _Seen(read.ids_of_domains(asking.db, query.folder_ids, query.hidden_domains))
+    lexical = seen.of(voices.lexical(asking.db, query.text, query.folder_ids, depth), depth)
     if query.mode == "keyword" or not query.text.strip():
-        return Offers(scaled(dict(lexical)), {"lexical": lexical}, len(lexical) < depth)
+        return Offers(scaled(dict(lexical)), {"lexical": lexical}, seen.whole)
     if query.mode == "semantic":
-        return _by_rank(asking, query, depth, lexical, degraded)
-    return _by_score(asking, query, now, depth, lexical, degraded)
+        return _by_rank(asking, query, depth, lexical, seen, degraded)
+    return _by_score(asking, query, now, depth, lexical, seen, degraded)
 
 
-def _by_rank(asking: Asking, query: Query, depth: int, lexical: Ranked, degraded: list[str]) -> Offers:
-    _, semantic = _semantic(asking, query, depth, degraded)
+class _Seen:
+    """What of a voice's list the caller may see: the rest counts nowhere, neither in ranks nor as a seed.
+
+    `whole`: no list so far had more to offer.
+    """
+
+    def __init__(self, hidden: Collection[int]) -> None:
+        self.hidden = hidden
+        self.whole = True
+
+    def of(self, pairs: Ranked, depth: int) -> Ranked:
+        self.whole = self.whole and len(pairs) < depth
+        return [pair for pair in pairs if pair[0] not in self.hidden] if self.hidden else pairs
+
+
+def _by_rank(asking: Asking, query: Query, depth: int, lexical: Ranked, seen: _Seen, degraded: list[str]) -> Offers:
+    _, semantic = _semantic(asking, query, depth, seen, degraded)
     lists = {"lexical": lexical, "semantic": semantic}
     deep = max(SEMANTIC_DEPTH, query.limit) * depth // max(DEPTH, 2 * query.limit)
     relevance = scaled(reciprocal_ranks([[i for i, _ in pairs[:deep]] for pairs in lists.values()]))
-    return Offers(relevance, lists, all(len(pairs) <= deep and len(pairs) < depth for pairs in lists.values()))
+    return Offers(relevance, lists, seen.whole and all(len(pairs) <= deep for pairs in lists.values()))
 
 
 def _by_score(
-    asking: Asking, query: Query, now: datetime.datetime, depth: int, lexical: Ranked, degraded: list[str]
+    asking: Asking,
+    query: Query,
+    now: datetime.datetime,
+    depth: int,
+    lexical: Ranked,
+    seen: _Seen,
+    degraded: list[str],
 ) -> Offers:
     """The weighed sum of what each voice says of a memory, each as a share of its own full mark.
 
@@ -75,8 +98,8 @@ def _by_score(
     """
     weights = weights_of(query.text, asking.weights, str(read.meta(asking.db, "vec_model") or ""))
     deep = NEAREST * depth // DEPTH
-    vector, nearest = _semantic(asking, query, deep, degraded) if weights["semantic"] else (None, [])
-    held = sum(read.count_entries(asking.db, folder_id) for folder_id in query.folder_ids)
+    vector, nearest = _semantic(asking, query, deep, seen, degraded) if weights["semantic"] else (None, [])
+    held = sum(read.count_entries(asking.db, f) for f in query.folder_ids) - len(seen.hidden)
     meaning = _Meaning(asking.db, vector, nearest, held)
     shares = _word_shares(asking.db, query.text, lexical, held) if weights["lexical"] else {}
     floor = WORDS_FLOOR * max(shares.values(), default=1.0)
@@ -93,13 +116,13 @@ def _by_score(
         lists["graph"] = voices.graph(asking.db, seeds, query.folder_ids, query.hidden_domains)[:depth]
         said["graph"] = {i: best * strength for i, strength in lists["graph"]}
     if weights["temporal"]:
-        lists["temporal"] = _temporal(asking, query, now, _members(lists), depth)
+        lists["temporal"] = _temporal(asking, query, now, _members(lists), seen, depth)
         said["temporal"] = dict(lists["temporal"])
     said["semantic"] = meaning.heights(_members(lists))
     scores = _sum(weights, said)
     for entry_id in seek.about(asking.db, list(scores), named_in(query.text)):
         scores[entry_id] *= ABOUT
-    return Offers(scaled(scores), lists, len(lexical) < depth and len(nearest) < deep)
+    return Offers(scaled(scores), lists, seen.whole)
 
 
 def _word_shares(db: Connection, text: str, lexical: Ranked, held: int) -> dict[int, float]:
@@ -139,7 +162,9 @@ class _Meaning:
         return {i: self.usual.height(self.cosines[i]) for i in ids if i in self.cosines}
 
 
-def _semantic(asking: Asking, query: Query, depth: int, degraded: list[str]) -> tuple[bytes | None, Ranked]:
+def _semantic(
+    asking: Asking, query: Query, depth: int, seen: _Seen, degraded: list[str]
+) -> tuple[bytes | None, Ranked]:
     """The query's vector and the nearest memories; (None, []) and a line more in `degraded` where there are none."""
     if asking.embed is None:
         degraded.append("no vectors: no embedder is set; see `mdmem config show`")
@@ -150,7 +175,7 @@ def _semantic(asking: Asking, query: Query, depth: int, degraded: list[str]) -> 
         degraded.append(f"no vectors: {error}")
         return None, []
     try:
-        found = voices.semantic(asking.db, vector, query.folder_ids, depth)
+        found = seen.of(voices.semantic(asking.db, vector, query.folder_ids, depth), depth)
     except DAMAGE:
         raise
     except DatabaseError:
@@ -162,7 +187,9 @@ def _semantic(asking: Asking, query: Query, depth: int, degraded: list[str]) -> 
     return vector, found
 
 
-def _temporal(asking: Asking, query: Query, now: datetime.datetime, others: Collection[int], depth: int) -> Ranked:
+def _temporal(
+    asking: Asking, query: Query, now: datetime.datetime, others: Collection[int], seen: _Seen, depth: int
+) -> Ranked:
     """What speaks of the days that the question names, or changed or was used in them; nothing where it names none.
 
     Where that is more than `depth`, days tell little: they only speak for what another voice offers too.
@@ -174,5 +201,5 @@ def _temporal(asking: Asking, query: Query, now: datetime.datetime, others: Coll
         first, last = (day.isoformat() for day in days)
         found += seek.changed_between(asking.db, query.folder_ids, first, last, MOST_OF_DAYS)
         found += asking.used(first, last) if asking.used else []
-    found = list(dict.fromkeys(found))
-    return [(entry_id, 1.0) for entry_id in found if len(found) <= depth or entry_id in others]
+    own = {i for i in found if i >> FOLDER_BITS in query.folder_ids and i not in seen.hidden}
+    return voices.settled(asking.db, [(i, 1.0) for i in own if len(own) <= depth or i in others])

@@ -68,7 +68,7 @@ def graph(
                     found[target] = strength
         reached |= found
         front = dict(sorted(found.items(), key=lambda pair: -pair[1])[:FRONT])
-    return _settled(db, sorted(((i, s) for i, s in reached.items() if i not in seeds), key=lambda pair: -pair[1]))
+    return settled(db, sorted(((i, s) for i, s in reached.items() if i not in seeds), key=lambda pair: -pair[1]))
 
 
 def strongest(scores: Mapping[int, float], among: Sequence[int]) -> dict[int, float]:
@@ -78,10 +78,10 @@ def strongest(scores: Mapping[int, float], among: Sequence[int]) -> dict[int, fl
 
 
 def _merged(db: Connection, lists: Sequence[Ranked]) -> Ranked:
-    return _settled(db, list(heapq.merge(*lists, key=lambda pair: -pair[1])))
+    return settled(db, list(heapq.merge(*lists, key=lambda pair: -pair[1])))
 
 
-def _settled(db: Connection, pairs: Ranked) -> Ranked:
+def settled(db: Connection, pairs: Ranked) -> Ranked:
     """The list with equal scores in the order of key and path: row ids differ from one build to the next."""
     count = Counter(score for _, score in pairs)
     equal = [i for i, score in pairs if count[score] > 1]

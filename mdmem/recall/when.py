@@ -39,8 +39,8 @@ def days_of(query: str, today: datetime.date) -> Days | None:
         if match:
             try:
                 found = read([part or "" for part in match.groups()], today)
-            except (ValueError, OverflowError):
-                continue  # 2026-13-40 names no day
+            except (LookupError, ValueError, OverflowError):
+                continue  # 2026-13-40 names no day; nor does `yeſterday`, which is one to the pattern alone
             return Days(found.first, min(found.last, today)) if found.first <= today else None
     return None
 
