@@ -188,7 +188,7 @@ class Answers:
             types=frozenset(_type(name) for name in _list(request, "type")),
             status=status,
             source=_choice(request, "source", tuple(SOURCES)),
-            domain=(_text(request, "domain") or "").casefold(),
+            domain=fold(_text(request, "domain") or ""),
             tags=frozenset(fold(tag) for tag in _list(request, "tag")),
             entities=tuple(normalise(name, aliases) for name in _list(request, "entity")),
             ended_too=bool(request.get("include_invalid") or status),

@@ -287,10 +287,10 @@ def ids_about(db: Connection, folder_ids: Sequence[int], entity: str) -> set[int
 
 
 def ids_of_domains(db: Connection, folder_ids: Sequence[int], domains: frozenset[str]) -> set[int]:
-    """The memories of these folders whose domain is one of these (casefolded)."""
+    """The memories of these folders whose domain is one of these (folded)."""
     sql = f"SELECT id, domain FROM memory_entry WHERE folder_id IN ({_marks(folder_ids)}) AND domain IS NOT NULL"
     rows = db.execute(sql, folder_ids) if domains else ()
-    return {as_int(row[0]) for row in rows if str(row[1]).casefold() in domains}
+    return {as_int(row[0]) for row in rows if fold(str(row[1])) in domains}
 
 
 def like_key(db: Connection, folder_ids: Sequence[int], text: str) -> list[Entry]:

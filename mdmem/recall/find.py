@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from mdmem.db import Connection
-from mdmem.index import index_text, read, seek
+from mdmem.index import fold, index_text, read, seek
 from mdmem.index.graph import neighbours
 from mdmem.index.read import Candidate, Entry
 from mdmem.memory import survival
@@ -157,8 +157,8 @@ class Recall:
     def _admits(self, query: Query, found: Candidate, now: datetime.datetime) -> bool:
         if found.folder_id not in query.folder_ids or (query.types and found.type not in query.types):
             return False
-        domain = (found.domain or "").casefold()
-        if domain in query.hidden_domains or (query.domain and domain != query.domain.casefold()):
+        domain = fold(found.domain or "")
+        if domain in query.hidden_domains or (query.domain and domain != fold(query.domain)):
             return False
         if query.include_invalid:
             return True

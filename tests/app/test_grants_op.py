@@ -67,3 +67,20 @@ def test_a_hidden_memory_leads_nowhere_and_is_not_called_missing(bed: Bed, here:
 
     assert ([node["key"] for node in answer["nodes"]], answer["edges"]) == (["a"], [])
     assert len(ask(here, "graph", key="a", hops=3)["nodes"]) == 3
+
+
+@pytest.mark.parametrize("written", ["caf\u00e9", "cafe\u0301", "CAFE\u0301", "'  Caf\u00e9 '"])
+def test_a_domain_is_hidden_however_its_accents_are_spelled(bed: Bed, here: Answers, written: str) -> None:
+    (bed.root / "config.toml").write_text('[recall.grants.bot]\n"caf\u00e9" = "none"\n')
+    here.app.reload_settings()
+    bed.put("rule.md", memory("Payment words for [[open]].", type="rule", domain=written))
+    bed.put("fact.md", memory("Payment words for [[open]].", domain=written))
+    bed.put("open.md", "Words.")
+    ask(here, "sync")
+
+    assert names(ask(here, "search", query="payment words", agent="bot")) == ["open.md"]
+    assert names(ask(here, "list", agent="bot")) == ["open.md"]
+    assert names(ask(here, "list", domain="cafe\u0301")) == ["fact.md", "rule.md"]
+    assert names(ask(here, "inject", query="payment words of the shop", agent="bot")) == ["open.md"]
+    assert len(ask(here, "graph", key="open", agent="bot")["nodes"]) == 1
+    assert refusal(here, "show", key="rule", agent="bot")["exit_code"] == 3
