@@ -20,6 +20,7 @@ from mdmem.recall.validity import moment, why_invalid
 
 MAX_DEPTH = 6_400
 MAX_LOOKED = 2_000  # files of one query
+HALF_TEXT = 10_000  # characters: of a long question, a log that was pasted, its beginning and its end are asked
 MAX_TOPIC = 3  # memories that only share a topic with the hits
 TOPIC_SHARE = 0.5  # of the relevance of the hit they hang on
 
@@ -73,7 +74,10 @@ class Recall:
 
     def find(self, query: Query, now: datetime.datetime) -> Answer:
         """Hits for a query, best first. Any text gets an answer; `degraded` says what was missing."""
-        query = query._replace(text=query.text.encode("utf-8", "replace").decode())  # SQLite takes no lone surrogates
+        text = (
+            query.text if len(query.text) <= 2 * HALF_TEXT else f"{query.text[:HALF_TEXT]}\n{query.text[-HALF_TEXT:]}"
+        )
+        query = query._replace(text=text.encode("utf-8", "replace").decode())  # SQLite takes no lone surrogates
         answer = self._find(query, now)
         looked: set[int] = set()
         while self.freshen:
