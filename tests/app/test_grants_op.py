@@ -84,3 +84,27 @@ def test_a_domain_is_hidden_however_its_accents_are_spelled(bed: Bed, here: Answ
     assert names(ask(here, "inject", query="payment words of the shop", agent="bot")) == ["open.md"]
     assert len(ask(here, "graph", key="open", agent="bot")["nodes"]) == 1
     assert refusal(here, "show", key="rule", agent="bot")["exit_code"] == 3
+
+
+def test_a_hidden_memory_that_took_the_place_of_another_is_not_named(bed: Bed, here: Answers) -> None:
+    bed.put("old.md", memory("Payment words.", type="fact"))
+    bed.put("said.md", memory("Payment words too.", superseded_by="pay:new"))
+    bed.put("new.md", memory("Payment, anew.", key="pay:new", domain="billing", supersedes="[old]"))
+    ask(here, "sync")
+    requests: list[dict[str, object]] = [
+        {"op": "search", "query": "payment words", "include_invalid": True},
+        {"op": "list", "include_invalid": True},
+        {"op": "graph", "key": "old", "include_invalid": True},
+        {"op": "find", "key": "old"},
+        {"op": "show", "key": "old"},
+        {"op": "explain", "query": "payment words"},
+    ]
+
+    for request in requests:
+        told = {agent: here.answer({"agent": agent, **request}) for agent in (None, "bot")}
+        assert "superseded by pay:new" in str(told[None]), request
+        found = told["bot"].get("hits") or told["bot"].get("memories") or told["bot"].get("nodes") or []
+        (old,) = [m for m in [*found, told["bot"].get("memory")] if m and m["path"] == str(bed.folder / "old.md")]
+        assert "superseded by a memory that is not shown here" in str(old), request
+        assert "pay:new" not in str(old), request
+    assert ask(here, "show", key="said", agent="bot")["memory"]["superseded_by"] == "pay:new"
