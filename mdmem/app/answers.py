@@ -22,6 +22,7 @@ from mdmem.app.inject import Turn, inject
 from mdmem.app.listing import Filter
 from mdmem.app.recalling import recall_of
 from mdmem.app.resolve import encodable, resolve
+from mdmem.app.veil import veil
 from mdmem.db import UNUSABLE, Connection, is_disk_trouble
 from mdmem.errors import MdmemError, NotFoundError, Problem, SilentError, UsageError
 from mdmem.index import fold, read
@@ -113,7 +114,7 @@ class Answers:
         try:
             if op is None:
                 raise UsageError(f"{request.get('op')!r} is not an operation", hint=", ".join(self._ops))
-            return {"ok": True, **op(request)}
+            return {"ok": True, **self._veiled(request, op(request))}
         except MdmemError as error:
             return {"ok": False, "error": error_json(error)}
         except UNUSABLE:
@@ -125,6 +126,13 @@ class Answers:
             log.exception("request failed", extra={"op": str(request.get("op"))})
             what = f"a fault of ours ({type(error).__name__}); the log has the details"
             return {"ok": False, "error": {"what": what, "where": None, "hint": None, "exit_code": 70}}
+
+    def _veiled(self, request: Request, answer: dict[str, Any]) -> dict[str, Any]:
+        hidden = self._hidden(request)
+        if hidden:
+            with self.backend.reader() as db:
+                veil(db, _folder_ids(db, self._scopes(request)), hidden, answer)
+        return answer
 
     # --- finding --------------------------------------------------------------
 
@@ -188,7 +196,7 @@ class Answers:
             types=frozenset(_type(name) for name in _list(request, "type")),
             status=status,
             source=_choice(request, "source", tuple(SOURCES)),
-            domain=(_text(request, "domain") or "").casefold(),
+            domain=fold(_text(request, "domain") or ""),
             tags=frozenset(fold(tag) for tag in _list(request, "tag")),
             entities=tuple(normalise(name, aliases) for name in _list(request, "entity")),
             ended_too=bool(request.get("include_invalid") or status),

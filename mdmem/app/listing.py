@@ -24,7 +24,7 @@ class Filter(NamedTuple):
 
     def takes(self, entry: Entry, now: datetime.datetime) -> bool:
         """Whether a memory is listed; which entities it is about is asked of the index."""
-        domain = (entry.domain or "").casefold()
+        domain = fold(entry.domain or "")
         return (
             entry.folder_state == "ok"
             and domain not in self.hidden_domains

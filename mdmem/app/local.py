@@ -17,7 +17,17 @@ from mdmem import files
 from mdmem.app.app import App
 from mdmem.app.state import status_of
 from mdmem.app.store import Counts, Store
-from mdmem.db import DAMAGE, INDEX, LEDGER, Connection, DatabaseError, WriterLock, load_vectors, open_reader
+from mdmem.db import (
+    DAMAGE,
+    INDEX,
+    LEDGER,
+    Connection,
+    DatabaseError,
+    WriterLock,
+    is_disk_trouble,
+    load_vectors,
+    open_reader,
+)
 from mdmem.errors import LockError, SilentError
 from mdmem.index.read import Entry
 from mdmem.ledger import Injection, Place, find_given, find_used_between
@@ -110,7 +120,8 @@ class Local:
     def seen(self, entry: Entry) -> None:
         if self.store is not None:
             now = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-            self.store.ledger.seen(entry.scope, entry.scope_ref, entry.path, now)
+            with _noting():
+                self.store.ledger.seen(entry.scope, entry.scope_ref, entry.path, now)
 
     def given(self, agent: str, session: str) -> dict[Place, bytes]:
         if self.store is not None:
@@ -120,7 +131,7 @@ class Local:
     def injected(self, agent: str, session: str, given: Sequence[Injection]) -> None:
         if self.store is not None:
             now = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-            with contextlib.suppress(*DatabaseError):  # what can't be noted is given again, and no harm done
+            with _noting():  # what can't be noted is given again, and no harm done
                 self.store.ledger.injected(agent, session, given, now)
 
     def forget_session(self, agent: str, session: str) -> None:
@@ -142,7 +153,8 @@ class Local:
         """Nothing is held that could be stale."""
 
     def _mend(self, store: Store) -> dict[str, int]:
-        store.rebuild("it was damaged")
+        if not store.mend_ledger():
+            store.rebuild("it was damaged")
         return sync_all(store, None)._asdict()
 
     def _writing(self) -> Store:
@@ -151,6 +163,15 @@ class Local:
                 "another mdmem is writing the index", where=self.app.paths.lock, hint="try again in a moment"
             )
         return self.store
+
+
+@contextlib.contextmanager
+def _noting() -> Iterator[None]:
+    """An answer is given whether or not it can be noted that it was: the disk may be full."""
+    try:
+        yield
+    except DatabaseError as error:
+        log.warning("not noted in the ledger", extra={"reason": str(is_disk_trouble(error) or error)})
 
 
 def read_given(ledger: str, agent: str, session: str) -> dict[Place, bytes]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from mdmem import files
 from mdmem.db import Connection
 from mdmem.errors import AmbiguousError, NotFoundError, UsageError
-from mdmem.index import read
+from mdmem.index import fold, read
 from mdmem.index.read import Entry
 from mdmem.outputs.json import absolute
 from mdmem.recall import why_invalid
@@ -24,7 +24,7 @@ def resolve(db: Connection, ids: tuple[int, ...], text: str, cwd: str | None, hi
     words = encodable(text)
 
     def shown(entries: list[Entry]) -> list[Entry]:
-        return [entry for entry in entries if (entry.domain or "").casefold() not in hidden_domains]
+        return [entry for entry in entries if fold(entry.domain or "") not in hidden_domains]
 
     found = shown(read.by_keys(db, ids, [words, words.removesuffix(".md")]))
     found = found or shown(_by_path(db, ids, text, cwd))

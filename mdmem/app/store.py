@@ -19,6 +19,7 @@ from mdmem.app.app import App
 from mdmem.db import (
     DAMAGE,
     INDEX,
+    LEDGER,
     UNUSABLE,
     Connection,
     DatabaseError,
@@ -121,6 +122,24 @@ class Store:
             self.ledger = Ledger(path)
             self._ledger_identity = file_identity(path)
 
+    def mend_ledger(self) -> bool:
+        """Whether the ledger was damaged: then it is moved aside, and an empty one begun. No memory is lost with it.
+
+        Damage that is met may be the ledger's: to make the index anew would not help, and nothing would be indexed.
+        """
+        path = self.app.paths.ledger_db
+        if _is_whole_ledger(path):
+            return False
+        with contextlib.suppress(*DatabaseError):
+            self.ledger.close()
+        aside = set_aside(path, "damaged")
+        log.warning("ledger set aside", extra={"reason": "it was damaged", "path": aside})
+        self.ledger = self.syncer.ledger = Ledger(path)
+        self._ledger_identity = file_identity(path)
+        self.identity = (*self.identity[:-1], self._ledger_identity)
+        self.notice = f"the ledger was damaged and moved to {aside}: use counts and history start anew"
+        return True
+
     def is_sound(self) -> bool:
         """Whether the index is the file that was opened, undamaged, and agrees with itself. Reads all of it."""
         return not self.is_replaced() and _is_sound(self.db) and self._is_sound_to_others()
@@ -185,9 +204,10 @@ class Store:
         try:
             outcome = self.syncer.sync(scope, hints, second_look=second_look, should_stop=should_stop)
         except DatabaseError as error:
-            if not isinstance(error, DAMAGE) and self.is_sound():
-                raise
-            self.rebuild("it was damaged")
+            if not self.mend_ledger():
+                if not isinstance(error, DAMAGE) and self.is_sound():
+                    raise
+                self.rebuild("it was damaged")
             outcome = self.syncer.sync(scope, None, second_look=second_look, should_stop=should_stop)
         if outcome.state == "ok":
             self.away.discard(scope.folder)
@@ -298,6 +318,17 @@ def _cache_of_another_version(path: str) -> list[tuple[object, ...]]:
             return read_cache(db) if is_of_another_version(db, INDEX) else []
     except DatabaseError:
         return []
+
+
+def _is_whole_ledger(path: str) -> bool:
+    """Whether a ledger is undamaged for who opens it now, as far as can be told: one that is locked may be."""
+    try:
+        with contextlib.closing(open_reader(LEDGER, path)) as db:
+            return quick_check(db) and has_tables(db, LEDGER)
+    except DAMAGE:
+        return False
+    except DatabaseError:
+        return True
 
 
 def _is_sound(db: Connection) -> bool:

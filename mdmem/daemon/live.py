@@ -34,7 +34,7 @@ from mdmem.ledger import Injection, Place, find_use, find_used_between
 
 CATCH_UP_S = 1.0  # how long a search waits for the writer to look at a file that moved
 SEEN_S = 0.1
-REPLACED_S = 1.0  # how long there may be no file while the index is made anew
+REPLACED_S = 1.0  # how long there may be no file while the index or the ledger is made anew
 READERS = 4  # kept open; more are made when more ask at once
 
 
@@ -136,8 +136,9 @@ class Live:
 
     def seen(self, entry: Entry) -> None:
         now = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-        # Counted in any case; waited for only as long as nobody notices, for the worker may be indexing.
-        with contextlib.suppress(TimeoutError):
+        # Waited for only as long as nobody notices, for the worker may be indexing. What can't be counted is shown all
+        # the same: the worker tells of the reason.
+        with contextlib.suppress(TimeoutError, *DatabaseError):
             self.worker.call(
                 lambda store: store.ledger.seen(entry.scope, entry.scope_ref, entry.path, now), timeout_s=SEEN_S
             )
@@ -157,11 +158,11 @@ class Live:
         self._noting = self.worker.post(lambda store: store.ledger.forget_session(agent, session))
 
     def use(self, entry: Entry) -> dict[str, Any]:
-        with contextlib.closing(open_reader(LEDGER, self.app.paths.ledger_db)) as db:
+        with contextlib.closing(open_reader(LEDGER, self.app.paths.ledger_db, wait_s=REPLACED_S)) as db:
             return find_use(db, entry.scope, entry.scope_ref, entry.path)._asdict()
 
     def used_between(self, first: str, last: str) -> list[Place]:
-        with contextlib.closing(open_reader(LEDGER, self.app.paths.ledger_db)) as db:
+        with contextlib.closing(open_reader(LEDGER, self.app.paths.ledger_db, wait_s=REPLACED_S)) as db:
             return find_used_between(db, first, last)
 
     def reload(self) -> None:

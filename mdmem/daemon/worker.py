@@ -200,7 +200,7 @@ class Worker(threading.Thread):
 
     def _mend_now(self) -> None:
         try:
-            self._rebuild("it was damaged")
+            self.mend("it was damaged", sure=True)
         except Exception as error:
             # A disk that is full, most likely: what is due later meets the damage again.
             log.exception("the index could not be made anew", extra={"reason": str(is_disk_trouble(error) or "")})
@@ -286,9 +286,11 @@ class Worker(threading.Thread):
         self._rebuild("asked for", rescan=False)
         return self.sync_now(None)
 
-    def mend(self, why: str) -> None:
-        """The index is damaged, someone saw: make it anew, unless that has been done already."""
-        if not self.store.is_sound():
+    def mend(self, why: str, *, sure: bool = False) -> None:
+        """The index or the ledger is damaged, someone saw: make it anew, unless that has been done already."""
+        if self.store.mend_ledger():
+            self.rescan_all()
+        elif sure or not self.store.is_sound():
             self._rebuild(why)
 
     def _rebuild(self, why: str, *, rescan: bool = True) -> None:

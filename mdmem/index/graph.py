@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from mdmem.db import Connection, as_int
 from mdmem.index.row import FOLDER_BITS
+from mdmem.index.tokens import fold
 
 KINDS = ("supersedes", "link", "derived_from", "turn", "entity")  # strongest first
 MAX_OF_ONE = 50  # neighbours of one memory
@@ -67,7 +68,7 @@ def neighbours(
     and path of the other end.
 
     At most MAX_OF_ONE for each id and MAX_OF_ALL together. A target means the memories of that key or name in the
-    folder it stands in, else those in the others. `hidden_domains` (casefolded): memories that are not to be seen.
+    folder it stands in, else those in the others. `hidden_domains` (folded): memories that are not to be seen.
     """
     folders = sorted(set(folder_ids))
     asked = sorted({i for i in ids if i >> FOLDER_BITS in folders})
@@ -287,7 +288,7 @@ def _names(db: Connection, ids: set[int]) -> dict[int, _Name]:
         sql = f"SELECT id, key, path, domain FROM memory_entry WHERE id IN ({_marks(part)})"
         for entry_id, key, path, domain in db.execute(sql, part):
             number = as_int(entry_id)
-            found[number] = _Name(str(key), *scopes[number >> FOLDER_BITS], str(path), str(domain or "").casefold())
+            found[number] = _Name(str(key), *scopes[number >> FOLDER_BITS], str(path), fold(str(domain or "")))
     return found
 
 

@@ -286,11 +286,24 @@ def ids_about(db: Connection, folder_ids: Sequence[int], entity: str) -> set[int
     return {as_int(row[0]) for bounds in ranges for row in db.execute(sql, bounds)}
 
 
+def replaced_by_hidden(db: Connection, folder_ids: Sequence[int], domains: frozenset[str]) -> set[int]:
+    """The memories of these folders that a memory of one of these domains (folded) says it supersedes."""
+    hidden = ids_of_domains(db, folder_ids, domains)
+    if not hidden:
+        return set()
+    keys = {(entry_id >> FOLDER_BITS, key_of(db, entry_id)) for entry_id in hidden}
+    sql = (
+        "SELECT id, folder_id, replaced_by FROM memory_entry"
+        f" WHERE folder_id IN ({_marks(folder_ids)}) AND superseded_by IS NULL AND replaced_by IS NOT NULL"
+    )
+    return {as_int(row[0]) for row in db.execute(sql, folder_ids) if (as_int(row[1]), fold(str(row[2]))) in keys}
+
+
 def ids_of_domains(db: Connection, folder_ids: Sequence[int], domains: frozenset[str]) -> set[int]:
-    """The memories of these folders whose domain is one of these (casefolded)."""
+    """The memories of these folders whose domain is one of these (folded)."""
     sql = f"SELECT id, domain FROM memory_entry WHERE folder_id IN ({_marks(folder_ids)}) AND domain IS NOT NULL"
     rows = db.execute(sql, folder_ids) if domains else ()
-    return {as_int(row[0]) for row in rows if str(row[1]).casefold() in domains}
+    return {as_int(row[0]) for row in rows if fold(str(row[1])) in domains}
 
 
 def like_key(db: Connection, folder_ids: Sequence[int], text: str) -> list[Entry]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from mdmem.db import Connection
-from mdmem.index import index_text, read, seek
+from mdmem.index import fold, index_text, read, seek
 from mdmem.index.graph import neighbours
 from mdmem.index.read import Candidate, Entry
 from mdmem.memory import survival
@@ -20,6 +20,7 @@ from mdmem.recall.validity import moment, why_invalid
 
 MAX_DEPTH = 6_400
 MAX_LOOKED = 2_000  # files of one query
+HALF_TEXT = 10_000  # characters: of a long question, a log that was pasted, its beginning and its end are asked
 MAX_TOPIC = 3  # memories that only share a topic with the hits
 TOPIC_SHARE = 0.5  # of the relevance of the hit they hang on
 
@@ -73,7 +74,10 @@ class Recall:
 
     def find(self, query: Query, now: datetime.datetime) -> Answer:
         """Hits for a query, best first. Any text gets an answer; `degraded` says what was missing."""
-        query = query._replace(text=query.text.encode("utf-8", "replace").decode())  # SQLite takes no lone surrogates
+        text = (
+            query.text if len(query.text) <= 2 * HALF_TEXT else f"{query.text[:HALF_TEXT]}\n{query.text[-HALF_TEXT:]}"
+        )
+        query = query._replace(text=text.encode("utf-8", "replace").decode())  # SQLite takes no lone surrogates
         answer = self._find(query, now)
         looked: set[int] = set()
         while self.freshen:
@@ -157,8 +161,8 @@ class Recall:
     def _admits(self, query: Query, found: Candidate, now: datetime.datetime) -> bool:
         if found.folder_id not in query.folder_ids or (query.types and found.type not in query.types):
             return False
-        domain = (found.domain or "").casefold()
-        if domain in query.hidden_domains or (query.domain and domain != query.domain.casefold()):
+        domain = fold(found.domain or "")
+        if domain in query.hidden_domains or (query.domain and domain != fold(query.domain)):
             return False
         if query.include_invalid:
             return True

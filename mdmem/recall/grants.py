@@ -1,8 +1,8 @@
 """A role's grants and a memory in; whether the role may see it, or write it as a rule, out. Pure.
 
 Reading fails open: only a domain granted "none" is hidden. Writing rules fails closed: a role that has a table of
-grants needs "write". A role is the id of an agent, a domain is compared folded; `*` is every domain that the table
-doesn't name, and no domain at all, and counts for writing alone.
+grants needs "write". A role is the id of an agent, a domain is compared folded, like a key; `*` is every domain that
+the table doesn't name, and no domain at all, and counts for writing alone.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import re
 from collections.abc import Mapping
 
 from mdmem.errors import RefusedError
+from mdmem.index import fold
 
 Grants = Mapping[str, Mapping[str, str]]  # role -> domain -> none | read | write
 
@@ -28,7 +29,7 @@ def hidden_domains(grants: Grants, role: str | None) -> frozenset[str]:
 def may_write_rule(grants: Grants, role: str | None, domain: str | None) -> bool:
     """Whether a role may put down, change or move a rule of a domain (None or '': of none)."""
     table = _table(grants, role)
-    return table is None or table.get((domain or ANY).casefold(), table.get(ANY)) == "write"
+    return table is None or table.get(fold(domain or ANY), table.get(ANY)) == "write"
 
 
 def check_writing(grants: Grants, role: str | None, type_name: str, domain: str | None, *, where: str) -> None:
@@ -43,7 +44,7 @@ def check_writing(grants: Grants, role: str | None, type_name: str, domain: str 
 def _table(grants: Grants, role: str | None) -> dict[str, str] | None:
     if role is None or role not in grants:
         return None
-    return {domain.casefold(): grant for domain, grant in grants[role].items()}
+    return {fold(domain): grant for domain, grant in grants[role].items()}
 
 
 def _toml_key(name: str) -> str:

@@ -13,7 +13,7 @@ MODES = ("keyword", "semantic", "hybrid")
 class Query(NamedTuple):
     """A question. `folder_ids`: the caller's scope folders; nothing outside them is ever looked at.
 
-    `hidden_domains` (casefolded) are those that the caller's role may not read.
+    `hidden_domains` (folded) are those that the caller's role may not read.
     `as_of` asks what held at that time; `include_invalid` also gives what does not hold, marked.
     """
 

@@ -67,3 +67,44 @@ def test_a_hidden_memory_leads_nowhere_and_is_not_called_missing(bed: Bed, here:
 
     assert ([node["key"] for node in answer["nodes"]], answer["edges"]) == (["a"], [])
     assert len(ask(here, "graph", key="a", hops=3)["nodes"]) == 3
+
+
+@pytest.mark.parametrize("written", ["caf\u00e9", "cafe\u0301", "CAFE\u0301", "'  Caf\u00e9 '"])
+def test_a_domain_is_hidden_however_its_accents_are_spelled(bed: Bed, here: Answers, written: str) -> None:
+    (bed.root / "config.toml").write_text('[recall.grants.bot]\n"caf\u00e9" = "none"\n')
+    here.app.reload_settings()
+    bed.put("rule.md", memory("Payment words for [[open]].", type="rule", domain=written))
+    bed.put("fact.md", memory("Payment words for [[open]].", domain=written))
+    bed.put("open.md", "Words.")
+    ask(here, "sync")
+
+    assert names(ask(here, "search", query="payment words", agent="bot")) == ["open.md"]
+    assert names(ask(here, "list", agent="bot")) == ["open.md"]
+    assert names(ask(here, "list", domain="cafe\u0301")) == ["fact.md", "rule.md"]
+    assert names(ask(here, "inject", query="payment words of the shop", agent="bot")) == ["open.md"]
+    assert len(ask(here, "graph", key="open", agent="bot")["nodes"]) == 1
+    assert refusal(here, "show", key="rule", agent="bot")["exit_code"] == 3
+
+
+def test_a_hidden_memory_that_took_the_place_of_another_is_not_named(bed: Bed, here: Answers) -> None:
+    bed.put("old.md", memory("Payment words.", type="fact"))
+    bed.put("said.md", memory("Payment words too.", superseded_by="pay:new"))
+    bed.put("new.md", memory("Payment, anew.", key="pay:new", domain="billing", supersedes="[old]"))
+    ask(here, "sync")
+    requests: list[dict[str, object]] = [
+        {"op": "search", "query": "payment words", "include_invalid": True},
+        {"op": "list", "include_invalid": True},
+        {"op": "graph", "key": "old", "include_invalid": True},
+        {"op": "find", "key": "old"},
+        {"op": "show", "key": "old"},
+        {"op": "explain", "query": "payment words"},
+    ]
+
+    for request in requests:
+        told = {agent: here.answer({"agent": agent, **request}) for agent in (None, "bot")}
+        assert "superseded by pay:new" in str(told[None]), request
+        found = told["bot"].get("hits") or told["bot"].get("memories") or told["bot"].get("nodes") or []
+        (old,) = [m for m in [*found, told["bot"].get("memory")] if m and m["path"] == str(bed.folder / "old.md")]
+        assert "superseded by a memory that is not shown here" in str(old), request
+        assert "pay:new" not in str(old), request
+    assert ask(here, "show", key="said", agent="bot")["memory"]["superseded_by"] == "pay:new"

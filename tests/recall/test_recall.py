@@ -396,3 +396,19 @@ def test_g10_any_text_in_any_mode_is_never_an_error(bed: Bed, embedder: HashEmbe
         bed.embed_all(embedder)
 
     bed.find(text, mode, embedder=embedder)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_of_a_very_long_question_the_beginning_and_the_end_are_asked(bed: Bed, mode: str) -> None:
+    put_all(bed, a="An aardvark.", b="A badger.", c="A coyote.")
+    asked: list[str] = []
+
+    def embed(text: str) -> bytes:
+        asked.append(text)
+        raise SilentError("none")
+
+    text = f"aardvark {'x' * 500_000} badger {'x' * 500_000} coyote"
+    hits = Recall(bed.db, embed=embed).find(Query(text, (bed.entry("a.md").folder_id,), mode=mode), NOW).hits  # type: ignore[union-attr]
+
+    assert sorted(hit.entry.path for hit in hits) == ["a.md", "c.md"]
+    assert all(len(text) < 21_000 for text in asked)
