@@ -389,6 +389,13 @@ def test_a_weight_of_nothing_leaves_a_voice_out(bed: Bed, embedder: HashEmbedder
     assert hybrid(bed, query, embedder, weights=dict.fromkeys(VOICES, 0.0)) == {}
 
 
+def test_an_exact_key_is_found_where_no_voice_offers_it(bed: Bed) -> None:
+    put_all(bed, a=fresh("x", key="deploy:blyck"), b=fresh("deploy blyck"))
+    hits = hybrid(bed, "run deploy:blyck", weights={"lexical": 0.0})
+
+    assert [(path, hit.why.exact_key, hit.why.relevance) for path, hit in hits.items()] == [("a.md", True, 1.0)]
+
+
 def test_a_memory_about_what_the_question_names_counts_more(bed: Bed) -> None:
     put_all(
         bed,
