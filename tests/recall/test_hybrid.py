@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from mdmem.index import read
+from mdmem.index import read, seek
 from mdmem.models.embedder import EmbedError
 from mdmem.recall import MODES, Hit, Query, Recall
 from mdmem.recall.find import MAX_TOPIC, TOPIC_SHARE, _Scored
@@ -142,6 +142,22 @@ def test_five_wordings_of_one_fact_do_not_crowd_out_four_others(bed: Bed, model:
     assert next(iter(hits)) == "a0.md"
     assert sorted(hits)[1:] == ["b0.md", "b1.md", "b2.md", "b3.md"]
     assert max(hits["b0.md"].score, hits["b3.md"].score) <= hits["a0.md"].score
+
+
+def test_memories_are_alike_by_how_they_begin(bed: Bed, embedder: HashEmbedder) -> None:
+    put_all(bed, a="zebra " * 150 + "\n\n" + "quay " * 150, b="zebra " * 150 + "\n\n" + "bench " * 150, c="locker")
+    bed.embed_all(embedder)
+    ids = {e.path: e.id for e in read.list_entries(bed.db, (1,))}
+    a, b, c = (ids[f"{name}.md"] for name in "abc")
+    alike = seek.likenesses(bed.db, [b, c, a])
+
+    assert set(alike) == {(min(x, y), max(x, y)) for x, y in ((a, b), (a, c), (b, c))}
+    assert alike[min(a, b), max(a, b)] > 0.9 > alike[min(a, c), max(a, c)]
+    assert seek.likenesses(bed.db, []) == {}
+    for word, best in (("quay", a), ("bench", b), ("locker", c)):
+        nearest = seek.nearest(bed.db, 1, embedder.query(word), 3)
+        assert (nearest[0][0], len(nearest)) == (best, 3), "but near to a question by their best piece"
+        assert nearest[0][1] > 0.9
 
 
 # --- what hangs on what ----------------------------------------------------------------------------------------
