@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from mdmem.db import Connection
-from mdmem.index import fold, index_text, read, seek
+from mdmem.index import fold, query_terms, read, seek
 from mdmem.index.graph import neighbours
 from mdmem.index.read import Candidate, Entry
 from mdmem.memory import survival
@@ -134,9 +134,7 @@ class Recall:
         return seek.likenesses(self.db, ids)
 
     def _word_likeness(self, ids: Sequence[int]) -> dict[tuple[int, int], float]:
-        texts = {
-            i: set(index_text(e.description or e.name).lower().split()) for i, e in read.entries(self.db, ids).items()
-        }
+        texts = {i: set(query_terms(e.description or e.name)) for i, e in read.entries(self.db, ids).items()}
         return word_likeness(texts, ids)
 
     def _topic(self, query: Query, now: datetime.datetime, direct: list[_Scored], room: int) -> list[_Scored]:

@@ -62,6 +62,7 @@ def test_a_long_question_or_transcript_costs_little(part: str) -> None:
 
 
 def test_of_a_run_without_end_the_beginning_is_looked_at() -> None:
+    assert len(named_in("".join(chr(0x4E00 + n) for n in range(500)))) == MAX_NAMES
     assert named_in("刘琳" + "啊" * 100_000) == named_in("刘琳" + "啊" * 5_000)
     assert "刘琳" in named_in("刘琳" + "啊" * 100_000)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from mdmem.index import read
+from mdmem.index import read, seek
 from mdmem.models.embedder import EmbedError
 from mdmem.recall import MODES, Hit, Query, Recall
 from mdmem.recall.find import MAX_TOPIC, TOPIC_SHARE, _Scored
@@ -125,22 +125,39 @@ def test_a_permanent_memory_unused_for_three_months_still_comes_back(bed: Bed, m
 
 def test_five_wordings_of_one_fact_do_not_crowd_out_four_others(bed: Bed, model: HashEmbedder | None) -> None:
     wordings = [
-        "Coffee for Ann is a flat white with oat milk",
-        "Coffee for Ann: a flat white, with oat milk",
-        "Ann: coffee is a flat white with oat milk",
-        "For Ann coffee is flat white with oat milk",
-        "Coffee for Ann is flat white and oat milk",
+        "Coffee for Ann: flat white",
+        "Ann: coffee flat white for",
+        "For Ann coffee: flat white",
+        "Coffee flat white: for Ann",
+        "For coffee, Ann: flat white",
     ]
-    others = ["Coffee for Ann spills on Mondays", "Coffee for Ann costs three crowns",
-              "Coffee for Ann stands beside printers", "Coffee for Ann arrives at dawn"]  # fmt: skip
+    others = ["Coffee for Ann: paper cups", "Coffee for Ann: three crowns",
+              "Coffee for Ann: second floor", "Coffee for Ann: before dawn"]  # fmt: skip
     texts = {f"a{n}": text for n, text in enumerate(wordings)} | {f"b{n}": text for n, text in enumerate(others)}
     filler = {f"z{n}": fresh(f"Gate {n} was painted in colour {n}.", name="N") for n in range(30)}
     put_all(bed, **{name: fresh(text, name="N") for name, text in texts.items()}, **filler)
     embed(bed, model)
     hits = hybrid(bed, "coffee Ann", model, limit=5)
 
-    assert sum(path.startswith("a") for path in hits) <= 2
-    assert sum(path.startswith("b") for path in hits) >= 3
+    assert next(iter(hits)) == "a0.md"
+    assert sorted(hits)[1:] == ["b0.md", "b1.md", "b2.md", "b3.md"]
+    assert max(hits["b0.md"].score, hits["b3.md"].score) <= hits["a0.md"].score
+
+
+def test_memories_are_alike_by_how_they_begin(bed: Bed, embedder: HashEmbedder) -> None:
+    put_all(bed, a="zebra " * 150 + "\n\n" + "quay " * 150, b="zebra " * 150 + "\n\n" + "bench " * 150, c="locker")
+    bed.embed_all(embedder)
+    ids = {e.path: e.id for e in read.list_entries(bed.db, (1,))}
+    a, b, c = (ids[f"{name}.md"] for name in "abc")
+    alike = seek.likenesses(bed.db, [b, c, a])
+
+    assert set(alike) == {(min(x, y), max(x, y)) for x, y in ((a, b), (a, c), (b, c))}
+    assert alike[min(a, b), max(a, b)] > 0.9 > alike[min(a, c), max(a, c)]
+    assert seek.likenesses(bed.db, []) == {}
+    for word, best in (("quay", a), ("bench", b), ("locker", c)):
+        nearest = seek.nearest(bed.db, 1, embedder.query(word), 3)
+        assert (nearest[0][0], len(nearest)) == (best, 3), "but near to a question by their best piece"
+        assert nearest[0][1] > 0.9
 
 
 # --- what hangs on what ----------------------------------------------------------------------------------------
@@ -212,6 +229,39 @@ def test_what_does_not_hold_or_is_of_another_type_is_no_topic(bed: Bed) -> None:
     hits = hybrid(bed, "zebra", types=frozenset({"fact"}))
 
     assert [path for path, hit in hits.items() if hit.why.via] == ["kept.md"]
+
+
+def test_a_link_alone_makes_no_topic(bed: Bed) -> None:
+    direct = {f"a{n}": fresh("zebra " * (5 - n) + "in a herd", name="N") for n in range(3)}
+    put_all(
+        bed,
+        **direct,
+        d=fresh("among many other words of no meaning at all, a zebra [[far]]", name="N", entities="[quagga]"),
+        far=fresh("Locker", name="N"),
+        near=fresh("Bench", name="N", entities="[quagga]"),
+    )
+
+    assert list(hybrid(bed, "zebra"))[4:] == ["near.md"]
+
+
+def test_links_lead_to_what_names_a_hit_as_well(bed: Bed) -> None:
+    put_all(bed, a=fresh("zebra"), b=fresh("Bench, see [[a]]"), c=fresh("Locker, see [[b]]"))
+    hits = hybrid(bed, "zebra")
+
+    assert [(path, hit.why.graph) for path, hit in hits.items()] == [("a.md", None), ("b.md", 1), ("c.md", 2)]
+    shares = [hit.why.relevance for hit in hits.values()]
+    assert shares[2] == pytest.approx(0.7 * shares[1]), "each hop carries its share"
+
+
+def test_what_is_no_nearer_than_the_ordinary_is_not_offered(bed: Bed) -> None:
+    model = HashEmbedder(512)
+    put_all(bed, a=fresh("zebra", name="N"), **{f"z{n}": fresh(f"Nothing{n} wood{n}", name="N") for n in range(60)})
+    bed.embed_all(model)
+    hits = hybrid(bed, "zebra", model, limit=50)
+
+    assert (next(iter(hits)), hits["a.md"].why.semantic) == ("a.md", 1)
+    assert len(hits) < 50
+    assert all(hit.score > 0 for hit in hits.values())
 
 
 # --- a week later --------------------------------------------------------------------------------------------------
@@ -353,6 +403,13 @@ def test_a_weight_of_nothing_leaves_a_voice_out(bed: Bed, embedder: HashEmbedder
     for other in set(VOICES) - {voice, "graph"}:
         assert any(getattr(hit.why, other) for hit in without.values())
     assert hybrid(bed, query, embedder, weights=dict.fromkeys(VOICES, 0.0)) == {}
+
+
+def test_an_exact_key_is_found_where_no_voice_offers_it(bed: Bed) -> None:
+    put_all(bed, a=fresh("x", key="deploy:blyck"), b=fresh("deploy blyck"))
+    hits = hybrid(bed, "run deploy:blyck", weights={"lexical": 0.0})
+
+    assert [(path, hit.why.exact_key, hit.why.relevance) for path, hit in hits.items()] == [("a.md", True, 1.0)]
 
 
 def test_a_memory_about_what_the_question_names_counts_more(bed: Bed) -> None:
