@@ -296,8 +296,9 @@ class Store:
 
     def tidy(self, now: datetime.datetime) -> None:
         """Let go of what was kept long enough, and give back space; once a day, whoever asks and however often."""
-        if (self.ledger.last("tidy") or "") > (now - datetime.timedelta(days=1)).isoformat():
-            return
+        last = self.ledger.last("tidy") or ""
+        if (now - datetime.timedelta(days=1)).isoformat() < last <= now.isoformat():
+            return  # a time to come says nothing: the clock was wrong then
         before = (now - datetime.timedelta(days=KEEP_DAYS)).isoformat()
         self.ledger.expire(before)
         self.ledger.note("tidy", now.isoformat())

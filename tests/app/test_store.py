@@ -768,3 +768,13 @@ def test_tidying_is_done_once_a_day_over_restarts(bed: Bed) -> None:
 
     assert held == 1
     assert bed.db.execute("SELECT count(*) FROM embedding_cache").fetchone()[0] == 0
+
+
+def test_a_clock_that_was_a_year_ahead_once_does_not_end_the_tidying(bed: Bed) -> None:
+    import datetime
+
+    noon = datetime.datetime(2026, 3, 1, 12, tzinfo=datetime.UTC)
+    bed.store.tidy(noon + datetime.timedelta(days=365))
+    bed.store.tidy(noon)
+
+    assert bed.store.ledger.last("tidy") == noon.isoformat()
