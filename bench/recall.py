@@ -111,7 +111,7 @@ def score(evaluate: ModuleType, stores: list[dict[str, Any]], ranked: dict[str, 
 
 def run_set(args: argparse.Namespace, base: Path, name: str, runs: list[Run]) -> list[list[object]]:
     evaluate = evaluator()
-    stores = evaluate.load(measure.shared() / "bench" / FILES[name])
+    stores = evaluate.load(measure.shared() / "bench" / FILES[name])[: args.stores]
     ranked: dict[Run, dict[str, list[list[str]]]] = {run: {} for run in runs}
     for store in stores:
         home = base / args.embedder / name / store["group"]
@@ -141,6 +141,7 @@ def main() -> None:
     p.add_argument("--modes", default="keyword,semantic,hybrid")
     p.add_argument("--leave-out", action="store_true", help="hybrid again with each voice left out")
     p.add_argument("--homes", type=Path, help="keep homes here, and use again what is there")
+    p.add_argument("--stores", type=int, help="only so many of a set's stores, for a quick look")
     p.add_argument("--timeout-s", type=float, default=3600)
     args = p.parse_args()
     header = ["set", "embedder", "run", "half", "questions", "recall@5", "recall@10", "nDCG@10"]

@@ -59,3 +59,18 @@ class TestAgainstTheFloor:
         result = run(tmp_path, "idle", "--n", "10", "--minutes", "0.002")
 
         assert len(result["samples"]) == 2
+
+
+@pytest.mark.usefixtures("corpora")
+@pytest.mark.timeout(120)
+def test_recall_is_scored_on_files_that_were_searched(tmp_path: Path) -> None:
+    results = tmp_path / "results.jsonl"
+    command = [sys.executable, str(BENCH / "recall.py"), "--sets", "memorybank", "--stores", "1", "--embedder", "none"]
+    done = subprocess.run(
+        [*command, "--modes", "keyword", "--json", str(results)], capture_output=True, text=True, timeout=100
+    )
+
+    assert done.returncode == 0, done.stderr
+    scores = json.loads(results.read_text())["scores"]
+    assert scores["all"]["n"] == 2
+    assert scores["all"]["recall@10"] > 0
