@@ -13,6 +13,7 @@ RELEVANT = 5  # of the nearest vectors may be near because they are relevant, an
 TRUST = 16  # vectors: so many count as much as what is assumed of any model
 SPREAD = 0.12  # of the way from unrelated to equal: the spread of cosines in every model that was looked at
 FULL_MARK = 4.0  # spreads above the ordinary that are worth as much as holding every word
+DOUBT = 0.9  # spreads below what chance makes of ordinary memories: answers are not so low, much of what is none is
 WORD_SHARE = 0.3  # of ln(memories): what a word of a question is taken to weigh, found or not
 
 
@@ -41,6 +42,11 @@ class Ordinary(NamedTuple):
 
     mean: float
     spread: float
+
+    def could_be_chance(self, greatest: float, held: int) -> bool:
+        """Whether the greatest cosine of so many memories is less than chance makes of as many ordinary ones."""
+        expected = NormalDist().inv_cdf(1 - 0.5 / held) if held > 1 else 0.0
+        return greatest < self.mean + (expected - DOUBT) * self.spread
 
     def height(self, cosine: float) -> float:
         """How far a cosine stands out: 0 at the ordinary or below, 1 at FULL_MARK spreads above it."""

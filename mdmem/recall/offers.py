@@ -103,10 +103,11 @@ def _by_score(
     meaning = _Meaning(asking.db, vector, nearest, held)
     shares = _word_shares(asking.db, query.text, lexical, held) if weights["lexical"] else {}
     floor = WORDS_FLOOR * max(shares.values(), default=1.0)
-    lists = {
-        "lexical": [pair for pair in lexical if shares.get(pair[0], 0.0) >= floor],
-        "semantic": [pair for pair in nearest[: OFFERED * depth // DEPTH] if meaning.usual.height(pair[1]) > 0],
-    }
+    lists = {"lexical": [pair for pair in lexical if shares.get(pair[0], 0.0) >= floor]}
+    # Where no word of the question stands anywhere meaning must be surer: the nearest of unrelated things is no answer.
+    is_doubtful = not lists["lexical"] and nearest and meaning.usual.could_be_chance(nearest[0][1], held)
+    offered = [] if is_doubtful else nearest[: OFFERED * depth // DEPTH]
+    lists["semantic"] = [pair for pair in offered if meaning.usual.height(pair[1]) > 0]
     said: dict[str, Mapping[int, float]] = {"lexical": {i: shares[i] for i, _ in lists["lexical"]}}
     said["semantic"] = meaning.heights(_members(lists))
     direct = _sum(weights, said)

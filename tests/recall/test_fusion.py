@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mdmem.recall.diverse import LAMBDA, diversify, word_likeness
-from mdmem.recall.fusion import FULL_MARK, RELEVANT, SPREAD, WORD_SHARE, ordinary, word_shares
+from mdmem.recall.fusion import FULL_MARK, RELEVANT, SPREAD, WORD_SHARE, Ordinary, ordinary, word_shares
 from mdmem.recall.intent import LIFT, USUAL, WEAKER, weights_of
 
 COSINE = st.floats(-1.0, 1.0)
@@ -206,3 +206,12 @@ def test_a_person_sets_shares_and_a_weaker_model_speaks_lower() -> None:
     assert weights_of("tea", {}, "use:1/512")["semantic"] == WEAKER["use"] * USUAL["semantic"]
     assert weights_of("tea", {}, "reuse")["semantic"] == USUAL["semantic"]
     assert weights_of("why", {"graph": 0.0})["graph"] == 0.0
+
+
+@pytest.mark.parametrize(
+    ("greatest", "held", "is_chance"),
+    [(0.80, 1_000, True), (0.86, 1_000, True), (0.88, 1_000, False), (0.81, 30, True), (0.84, 30, False),
+     (0.80, 1, False), (0.76, 1, True), (0.80, 0, False)],
+)  # fmt: skip
+def test_the_nearest_of_many_is_to_be_nearer_than_that_of_few(greatest: float, held: int, is_chance: bool) -> None:
+    assert Ordinary(0.8, 0.03).could_be_chance(greatest, held) is is_chance

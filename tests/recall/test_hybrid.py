@@ -442,3 +442,19 @@ def test_a_memory_that_only_shares_a_number_does_not_beat_the_one_that_vectors_p
     assert next(iter(hits)) == "meant.md"
     assert hits["number.md"].why.lexical == 1
     assert hits["meant.md"].why.lexical is None
+
+
+def test_meaning_offers_nothing_where_all_is_far_and_no_word_is_shared(bed: Bed, embedder: HashEmbedder) -> None:
+    for n in range(12):
+        bed.put(f"m{n}.md", memory(f"kumquats and rivers number{n}"))
+    bed.sync()
+    bed.embed_all(embedder)
+    far = bytes((-value) & 0xFF for value in embedder.query("kumquats and rivers"))
+
+    def ask(text: str) -> list[Hit]:
+        return (
+            Recall(bed.db, embed=lambda _: far).find(Query(text, tuple(f.id for f in read.folders(bed.db))), NOW).hits
+        )
+
+    assert ask("something else entirely") == []
+    assert len(ask("rivers")) == 10
