@@ -11,6 +11,7 @@ import pytest
 
 from mdmem.index import read, seek
 from mdmem.models.embedder import EmbedError
+from mdmem.models.quantise import quantise
 from mdmem.recall import MODES, Hit, Query, Recall
 from mdmem.recall.find import MAX_TOPIC, TOPIC_SHARE, _Scored
 from mdmem.recall.intent import VOICES
@@ -446,15 +447,36 @@ def test_a_memory_that_only_shares_a_number_does_not_beat_the_one_that_vectors_p
 
 def test_meaning_offers_nothing_where_all_is_far_and_no_word_is_shared(bed: Bed, embedder: HashEmbedder) -> None:
     for n in range(12):
-        bed.put(f"m{n}.md", memory(f"kumquats and rivers number{n}"))
+        bed.put(f"m{n}.md", memory("kumquats and rivers", created=f"2026-01-{n + 1:02}"))
     bed.sync()
     bed.embed_all(embedder)
-    far = bytes((-value) & 0xFF for value in embedder.query("kumquats and rivers"))
 
-    def ask(text: str) -> list[Hit]:
-        return (
-            Recall(bed.db, embed=lambda _: far).find(Query(text, tuple(f.id for f in read.folders(bed.db))), NOW).hits
-        )
+    def found(text: str, nearness: float) -> int:
+        """How many are found by a question whose vector is so near to all of them, and far from anything else."""
+        theirs, canary = (_numbers(v) for v in (embedder.query("kumquats and rivers"), embedder.canary()))
+        other = _without(_without(_numbers(embedder.query("zebra")), canary), _without(theirs, canary))
+        vector = [nearness * t + (1 - nearness**2) ** 0.5 * o for t, o in zip(_unit(theirs), _unit(other), strict=True)]
+        asked = quantise(vector)
+        assert asked is not None
+        recall = Recall(bed.db, embed=lambda _: asked)
+        return len(recall.find(Query(text, tuple(f.id for f in read.folders(bed.db))), NOW).hits)
 
-    assert ask("something else entirely") == []
-    assert len(ask("rivers")) == 10
+    assert found("something else entirely", 0.06) == 0
+    assert found("something else entirely", 0.40) == 10
+    assert found("rivers", 0.06) == 10
+
+
+def _numbers(vector: bytes) -> list[float]:
+    return [float(value) for value in memoryview(vector).cast("b")]
+
+
+def _unit(vector: list[float]) -> list[float]:
+    length = sum(value * value for value in vector) ** 0.5
+    return [value / length for value in vector]
+
+
+def _without(vector: list[float], direction: list[float]) -> list[float]:
+    """The part of a vector that is at a right angle to a direction."""
+    along = _unit(direction)
+    share = sum(a * b for a, b in zip(vector, along, strict=True))
+    return [value - share * part for value, part in zip(vector, along, strict=True)]
