@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,15 +12,6 @@ from mdmem.app import Answers, Local
 from mdmem.errors import ConfigError, LockError
 from mdmem.index import read
 from tests.bed import Bed, git, memory
-
-
-@pytest.fixture
-def here(bed: Bed) -> Iterator[Answers]:
-    """Answers as a command gives them that finds no daemon."""
-    bed.close()
-    with Local(bed.app) as local:
-        yield Answers(local)
-    bed.store = type(bed.store)(bed.app)
 
 
 def ask(here: Answers, op: str, **request: Any) -> dict[str, Any]:

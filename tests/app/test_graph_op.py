@@ -2,23 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pytest
-
-from mdmem.app import Answers, Local
+from mdmem.app import Answers
 from tests.app.test_answers import ask, refusal
 from tests.bed import Bed, memory
-
-
-@pytest.fixture
-def here(bed: Bed) -> Iterator[Answers]:
-    bed.close()
-    with Local(bed.app) as local:
-        yield Answers(local)
-    bed.store = type(bed.store)(bed.app)
 
 
 def keys(answer: dict[str, Any]) -> list[str]:
