@@ -6,7 +6,6 @@ It takes the writer's lock if it is free, and then syncs first; otherwise it rea
 from __future__ import annotations
 
 import contextlib
-import datetime
 import logging
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -30,7 +29,7 @@ from mdmem.db import (
 )
 from mdmem.errors import LockError, SilentError
 from mdmem.index.read import Entry
-from mdmem.ledger import Injection, Place, find_given, find_used_between
+from mdmem.ledger import Injection, Place, find_given, find_used_between, stamp
 from mdmem.models import Embedder
 from mdmem.reindex.dates import find_dates
 from mdmem.scope import Scope
@@ -119,7 +118,7 @@ class Local:
 
     def seen(self, entry: Entry) -> None:
         if self.store is not None:
-            now = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+            now = stamp()
             with _noting():
                 self.store.ledger.seen(entry.scope, entry.scope_ref, entry.path, now)
 
@@ -130,7 +129,7 @@ class Local:
 
     def injected(self, agent: str, session: str, given: Sequence[Injection]) -> None:
         if self.store is not None:
-            now = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+            now = stamp()
             with _noting():  # what can't be noted is given again, and no harm done
                 self.store.ledger.injected(agent, session, given, now)
 

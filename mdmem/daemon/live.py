@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import datetime
 import queue
 import time
 from collections.abc import Iterator, Sequence
@@ -30,7 +29,7 @@ from mdmem.db import (
 )
 from mdmem.index import read
 from mdmem.index.read import Entry
-from mdmem.ledger import Injection, Place, find_use, find_used_between
+from mdmem.ledger import Injection, Place, find_use, find_used_between, stamp
 
 CATCH_UP_S = 1.0  # how long a search waits for the writer to look at a file that moved
 SEEN_S = 0.1
@@ -135,7 +134,7 @@ class Live:
         return self.worker.call(lambda store: self.worker.reindex_now(vectors=vectors)._asdict())
 
     def seen(self, entry: Entry) -> None:
-        now = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        now = stamp()
         # Waited for only as long as nobody notices, for the worker may be indexing. What can't be counted is shown all
         # the same: the worker tells of the reason.
         with contextlib.suppress(TimeoutError, *DatabaseError):
@@ -149,7 +148,7 @@ class Live:
         return read_given(self.app.paths.ledger_db, agent, session)
 
     def injected(self, agent: str, session: str, given: Sequence[Injection]) -> None:
-        now = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        now = stamp()
         # The block doesn't wait. What can't be noted is given again, and no harm done: the worker tells of the reason.
         self._noting = self.worker.post(lambda store: store.ledger.injected(agent, session, given, now))
 

@@ -5,6 +5,7 @@ What agents were given in their prompts is kept beside it, for 30 days.
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -21,6 +22,11 @@ class Use(NamedTuple):
 
     hit_count: int
     last_seen: str | None
+
+
+def stamp() -> str:
+    """The present moment, as the ledger writes times."""
+    return datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def find_use(db: Connection, scope: str, scope_ref: str | None, path: str) -> Use:
