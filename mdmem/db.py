@@ -274,6 +274,11 @@ def is_disk_trouble(error: BaseException) -> MachineError | None:
     return next((MachineError(what, hint=hint) for kind, what, hint in words if isinstance(error, kind)), None)
 
 
+def marks(values: Sequence[object]) -> str:
+    """A placeholder for each value, for an `IN (...)`."""
+    return ", ".join("?" * len(values))
+
+
 def scalar(connection: Connection, sql: str, values: Sequence[Any] = ()) -> Any:  # noqa: ANN401  # an SQLite value
     """The first column of the first row; None when there is no row."""
     row = connection.execute(sql, values).fetchone()

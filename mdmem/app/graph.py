@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from mdmem.db import Connection
 from mdmem.index import graph, read
 from mdmem.index.read import Entry
-from mdmem.outputs.json import absolute
+from mdmem.outputs.json import absolute, place_json
 from mdmem.recall import why_invalid
 
 MAX_HOPS = 3
@@ -61,15 +61,7 @@ def _may_be_seen(entry: Entry, view: View) -> bool:
 
 
 def _node(entry: Entry, now: datetime.datetime) -> dict[str, Any]:
-    return {
-        "key": entry.key,
-        "scope": entry.scope,
-        "scope_ref": entry.scope_ref,
-        "path": absolute(entry),
-        "name": entry.name,
-        "type": entry.type,
-        "invalid": why_invalid(entry, now),
-    }
+    return {**place_json(entry), "name": entry.name, "type": entry.type, "invalid": why_invalid(entry, now)}
 
 
 def _edge(start: str, end: str | None, kind: str, via: str) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from mdmem.index import read
 from mdmem.index.read import Entry, Standing
 from mdmem.ledger import Injection, Place
 from mdmem.memory import TYPES
-from mdmem.outputs.json import absolute, raw_rel
+from mdmem.outputs.json import place_json, raw_rel
 from mdmem.recall import Query
 from mdmem.recall.block import ALWAYS, NOTES, Block, Item, Limits, compose, fitting, item, limits_of
 from mdmem.recall.validity import moment, why_not_at
@@ -245,16 +245,7 @@ def _noted(one: Item, stamps: dict[int, bytes]) -> Injection:
 
 
 def _answer(block: Block, degraded: list[str]) -> dict[str, Any]:
-    memories = [
-        {
-            "key": one.entry.key,
-            "scope": one.entry.scope,
-            "scope_ref": one.entry.scope_ref,
-            "path": absolute(one.entry),
-            "reason": one.reason,
-        }
-        for one in block.memories
-    ]
+    memories = [{**place_json(one.entry), "reason": one.reason} for one in block.memories]
     return {
         "text": block.text,
         "tokens": block.tokens,

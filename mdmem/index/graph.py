@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from mdmem.db import Connection, as_int
+from mdmem.db import Connection, as_int, marks
 from mdmem.index.row import FOLDER_BITS
 from mdmem.index.tokens import fold
 
@@ -170,7 +170,7 @@ def _said_by(db: Connection, ids: Sequence[int]) -> list[tuple[int, str, str]]:
         sql = (
             "SELECT entry_id, kind, target FROM (SELECT *,"
             " row_number() OVER (PARTITION BY entry_id, kind ORDER BY target) AS n"
-            f" FROM memory_edge WHERE entry_id IN ({_marks(part)})) WHERE n <= {_READ_OF_ONE}"
+            f" FROM memory_edge WHERE entry_id IN ({marks(part)})) WHERE n <= {_READ_OF_ONE}"
         )
         found += [(as_int(row[0]), str(row[1]), str(row[2])) for row in db.execute(sql, part)]
     return found
@@ -180,10 +180,10 @@ def _answers_to(db: Connection, ids: list[int]) -> dict[int, list[str]]:
     """Id -> its folded key, and its names."""
     found: dict[int, list[str]] = defaultdict(list)
     for part in _parts(ids):
-        marks = _marks(part)
+        these = marks(part)
         sql = (
-            f"SELECT id, key_folded FROM memory_entry WHERE id IN ({marks}) UNION ALL"
-            f" SELECT entry_id, name FROM memory_name WHERE entry_id IN ({marks})"
+            f"SELECT id, key_folded FROM memory_entry WHERE id IN ({these}) UNION ALL"
+            f" SELECT entry_id, name FROM memory_name WHERE entry_id IN ({these})"
         )
         for entry_id, name in db.execute(sql, (*part, *part)):
             found[as_int(entry_id)].append(str(name))
@@ -194,8 +194,8 @@ def _pointing(db: Connection, targets: Sequence[str], folders: list[int]) -> Ite
     """(id, kind, target) of the edges whose target is one of these."""
     kinds = KINDS[:-1]
     sql = (
-        f"SELECT entry_id, kind, target FROM memory_edge WHERE kind IN ({_marks(kinds)})"
-        f" AND target IN ({_marks(targets)}) AND entry_id > ? AND entry_id < ? ORDER BY kind DESC LIMIT {_READ_OF_ONE}"
+        f"SELECT entry_id, kind, target FROM memory_edge WHERE kind IN ({marks(kinds)})"
+        f" AND target IN ({marks(targets)}) AND entry_id > ? AND entry_id < ? ORDER BY kind DESC LIMIT {_READ_OF_ONE}"
     )
     for folder_id in folders:
         for row in db.execute(sql, (*kinds, *targets, *_range(folder_id))):
@@ -206,11 +206,11 @@ def _meant(db: Connection, targets: set[str], folders: list[int]) -> dict[str, l
     """Target -> every memory of these folders that answers to it, by id."""
     found: dict[str, set[int]] = defaultdict(set)
     for part in _parts(sorted(targets)):
-        marks, inside = _marks(part), _marks(folders)
-        keys = f"SELECT key_folded, id FROM memory_entry WHERE folder_id IN ({inside}) AND key_folded IN ({marks})"
+        these, inside = marks(part), marks(folders)
+        keys = f"SELECT key_folded, id FROM memory_entry WHERE folder_id IN ({inside}) AND key_folded IN ({these})"
         for name, entry_id in db.execute(keys, (*folders, *part)):
             found[str(name)].add(as_int(entry_id))
-        names = f"SELECT name, entry_id FROM memory_name WHERE name IN ({marks}) AND entry_id > ? AND entry_id < ?"
+        names = f"SELECT name, entry_id FROM memory_name WHERE name IN ({these}) AND entry_id > ? AND entry_id < ?"
         for folder_id in folders:
             for name, entry_id in db.execute(names, (*part, *_range(folder_id))):
                 found[str(name)].add(as_int(entry_id))
@@ -263,7 +263,7 @@ class _Holders:
                 "SELECT l.entry_id, n.name, n.id,"
                 f" (SELECT count(*) FROM ({self._all.replace('{}', 'n.id')})) AS held"
                 " FROM memory_entity_link l JOIN memory_entity n ON n.id = l.entity_id"
-                f" WHERE l.entry_id IN ({_marks(part)})"  # a condition on `held` would count a second time
+                f" WHERE l.entry_id IN ({marks(part)})"  # a condition on `held` would count a second time
             )
             for entry_id, name, entity_id, held in self.db.execute(sql, (*self._ranges, *part)):
                 if 1 < as_int(held) <= MAX_HELD:
@@ -285,7 +285,7 @@ def _names(db: Connection, ids: set[int]) -> dict[int, _Name]:
     scopes = {as_int(row[0]): (str(row[1]), str(row[2] or "")) for row in rows}
     found: dict[int, _Name] = {}
     for part in _parts(sorted(ids)):
-        sql = f"SELECT id, key, path, domain FROM memory_entry WHERE id IN ({_marks(part)})"
+        sql = f"SELECT id, key, path, domain FROM memory_entry WHERE id IN ({marks(part)})"
         for entry_id, key, path, domain in db.execute(sql, part):
             number = as_int(entry_id)
             found[number] = _Name(str(key), *scopes[number >> FOLDER_BITS], str(path), fold(str(domain or "")))
@@ -294,10 +294,6 @@ def _names(db: Connection, ids: set[int]) -> dict[int, _Name]:
 
 def _range(folder_id: int) -> tuple[int, int]:
     return folder_id << FOLDER_BITS, (folder_id + 1) << FOLDER_BITS
-
-
-def _marks(values: Sequence[object]) -> str:
-    return ", ".join("?" * len(values))
 
 
 def _parts(values: Sequence[int] | Sequence[str]) -> Iterator[Sequence[int] | Sequence[str]]:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from mdmem.db import Connection, as_int, scalar
+from mdmem.db import Connection, as_int, marks, scalar
 from mdmem.index.row import FOLDER_BITS
 from mdmem.index.tokens import fold
 
@@ -110,6 +110,11 @@ class Candidate(NamedTuple):
     scope_ref: str | None
     path: str
 
+    @property
+    def place(self) -> tuple[str, str, str, str]:
+        """What settles ties: row ids differ from one build to the next."""
+        return self.key, self.scope, self.scope_ref or "", self.path
+
 
 class Standing(NamedTuple):
     """What is needed to order memories that nothing but a date can end, and to tell whether they hold."""
@@ -152,10 +157,6 @@ _ENTRY = (
     " coalesce(e.updated, e.updated_found), e.front, e.size, e.mtime_ns, e.ctime_ns, e.inode, e.broken, f.state"
     " FROM memory_entry e JOIN scope_folder f ON f.id = e.folder_id"
 )
-
-
-def _marks(values: Sequence[object]) -> str:
-    return ", ".join("?" * len(values))
 
 
 def is_whole(db: Connection) -> bool:
@@ -204,7 +205,7 @@ def candidates(db: Connection, ids: Iterable[int]) -> list[Candidate]:
     found: list[Candidate] = []
     for at in range(0, len(wanted), 500):
         part = wanted[at : at + 500]
-        found += map(Candidate._make, db.execute(f"{_CANDIDATE} WHERE e.id IN ({_marks(part)})", part))
+        found += map(Candidate._make, db.execute(f"{_CANDIDATE} WHERE e.id IN ({marks(part)})", part))
     return found
 
 
@@ -213,7 +214,7 @@ def entries(db: Connection, ids: Iterable[int]) -> dict[int, Entry]:
     found: dict[int, Entry] = {}
     for at in range(0, len(wanted), 500):
         part = wanted[at : at + 500]
-        for row in db.execute(f"{_ENTRY} WHERE e.id IN ({_marks(part)})", part):
+        for row in db.execute(f"{_ENTRY} WHERE e.id IN ({marks(part)})", part):
             found[row[0]] = Entry(*row)
     return found
 
@@ -254,13 +255,13 @@ def stamps(db: Connection, ids: Sequence[int]) -> dict[int, bytes]:
     found: dict[int, bytes] = {}
     for at in range(0, len(ids), 500):
         part = ids[at : at + 500]
-        found.update(db.execute(f"SELECT id, sha256 FROM memory_entry WHERE id IN ({_marks(part)})", part))
+        found.update(db.execute(f"SELECT id, sha256 FROM memory_entry WHERE id IN ({marks(part)})", part))
     return found
 
 
 def list_entries(db: Connection, folder_ids: Sequence[int]) -> list[Entry]:
     """All memories of these folders, by scope, scope_ref, path."""
-    sql = f"{_ENTRY} WHERE e.folder_id IN ({_marks(folder_ids)}) ORDER BY f.scope, f.scope_ref, e.path"
+    sql = f"{_ENTRY} WHERE e.folder_id IN ({marks(folder_ids)}) ORDER BY f.scope, f.scope_ref, e.path"
     return [Entry(*row) for row in db.execute(sql, folder_ids)]
 
 
@@ -272,7 +273,7 @@ def by_path(db: Connection, folder_id: int, path: str) -> Entry | None:
 def by_keys(db: Connection, folder_ids: Sequence[int], keys: Iterable[str]) -> list[Entry]:
     """Memories whose key is one of these (compared folded). Raises nothing; no keys give []."""
     folded = sorted({fold(key) for key in keys} - {""})[:200]
-    sql = f"{_ENTRY} WHERE e.folder_id IN ({_marks(folder_ids)}) AND e.key_folded IN ({_marks(folded)})"
+    sql = f"{_ENTRY} WHERE e.folder_id IN ({marks(folder_ids)}) AND e.key_folded IN ({marks(folded)})"
     return [Entry(*row) for row in db.execute(sql, [*folder_ids, *folded])] if folded else []
 
 
@@ -294,14 +295,14 @@ def replaced_by_hidden(db: Connection, folder_ids: Sequence[int], domains: froze
     keys = {(entry_id >> FOLDER_BITS, key_of(db, entry_id)) for entry_id in hidden}
     sql = (
         "SELECT id, folder_id, replaced_by FROM memory_entry"
-        f" WHERE folder_id IN ({_marks(folder_ids)}) AND superseded_by IS NULL AND replaced_by IS NOT NULL"
+        f" WHERE folder_id IN ({marks(folder_ids)}) AND superseded_by IS NULL AND replaced_by IS NOT NULL"
     )
     return {as_int(row[0]) for row in db.execute(sql, folder_ids) if (as_int(row[1]), fold(str(row[2]))) in keys}
 
 
 def ids_of_domains(db: Connection, folder_ids: Sequence[int], domains: frozenset[str]) -> set[int]:
     """The memories of these folders whose domain is one of these (folded)."""
-    sql = f"SELECT id, domain FROM memory_entry WHERE folder_id IN ({_marks(folder_ids)}) AND domain IS NOT NULL"
+    sql = f"SELECT id, domain FROM memory_entry WHERE folder_id IN ({marks(folder_ids)}) AND domain IS NOT NULL"
     rows = db.execute(sql, folder_ids) if domains else ()
     return {as_int(row[0]) for row in rows if fold(str(row[1])) in domains}
 
@@ -310,7 +311,7 @@ def like_key(db: Connection, folder_ids: Sequence[int], text: str) -> list[Entry
     """Memories whose key or path holds this text (compared folded), by scope and path."""
     part = fold(text)
     sql = (
-        f"{_ENTRY} WHERE e.folder_id IN ({_marks(folder_ids)})"
+        f"{_ENTRY} WHERE e.folder_id IN ({marks(folder_ids)})"
         " AND (instr(e.key_folded, ?) > 0 OR instr(lower(e.path), ?) > 0) ORDER BY f.scope, f.scope_ref, e.path"
     )
     return [Entry(*row) for row in db.execute(sql, [*folder_ids, part, part])] if part else []
@@ -338,7 +339,7 @@ def manifest_entries(db: Connection, folder_id: int, type_name: str) -> list[tup
 
 def problems(db: Connection, folder_ids: Sequence[int] | None = None) -> list[tuple[str, Any]]:
     """(folder path, (path, line, code, message, hint)) of every problem."""
-    where = "" if folder_ids is None else f" WHERE p.folder_id IN ({_marks(folder_ids)})"
+    where = "" if folder_ids is None else f" WHERE p.folder_id IN ({marks(folder_ids)})"
     sql = (
         "SELECT f.path, p.path, p.line, p.code, p.message, p.hint FROM memory_problem p"
         f" JOIN scope_folder f ON f.id = p.folder_id{where} ORDER BY f.path, p.path, p.line, p.code"

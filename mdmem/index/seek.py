@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from mdmem.db import Connection, as_int, scalar
+from mdmem.db import Connection, as_int, marks, scalar
 from mdmem.index.row import FOLDER_BITS
 
 _MAX_NEAREST = 4_096  # sqlite-vec takes no greater k
@@ -12,10 +12,6 @@ _MAX_NEAREST = 4_096  # sqlite-vec takes no greater k
 # Weights of name, description, body, labels. Said in the query: `ORDER BY rank` costs a third more. Greater ones cost
 # recall: a common word in a name would outweigh two rare ones in the text (docs/benchmarks.md).
 BM25 = "bm25(memory_fts, 2.0, 1.2, 1.0, 2.0)"
-
-
-def _marks(values: Sequence[object]) -> str:
-    return ", ".join("?" * len(values))
 
 
 def lexical(db: Connection, folder_id: int, expression: str, limit: int) -> list[tuple[int, float]]:
@@ -72,7 +68,7 @@ def cosines(db: Connection, ids: Sequence[int], vector: bytes) -> dict[int, floa
         return {}
     rows = db.execute(
         "SELECT p.entry_id, min(vec_distance_cosine(vec_int8(v.embedding), vec_int8(?))) FROM memory_piece p"
-        f" JOIN memory_vec v ON v.piece_id = p.id WHERE p.entry_id IN ({_marks(ids)}) AND p.state = 1"
+        f" JOIN memory_vec v ON v.piece_id = p.id WHERE p.entry_id IN ({marks(ids)}) AND p.state = 1"
         " GROUP BY p.entry_id",
         (vector, *ids),
     )
@@ -85,7 +81,7 @@ def likenesses(db: Connection, ids: Sequence[int]) -> dict[tuple[int, int], floa
         return {}
     rows = db.execute(
         "WITH held (id, vector) AS MATERIALIZED (SELECT p.entry_id, v.embedding FROM memory_piece p"
-        f" JOIN memory_vec v ON v.piece_id = p.id WHERE p.entry_id IN ({_marks(ids)}) AND p.n = 0 AND p.state = 1)"
+        f" JOIN memory_vec v ON v.piece_id = p.id WHERE p.entry_id IN ({marks(ids)}) AND p.n = 0 AND p.state = 1)"
         " SELECT a.id, b.id, vec_distance_cosine(vec_int8(a.vector), vec_int8(b.vector)) FROM held a"
         " JOIN held b ON a.id < b.id",
         ids,
@@ -104,15 +100,15 @@ def ids_at(db: Connection, places: Iterable[tuple[str, str, str]]) -> list[int]:
 
 def wide(db: Connection, ids: Sequence[int]) -> set[int]:
     """Those of these memories that are Chinese, Japanese or Korean for the most part."""
-    return {as_int(r[0]) for r in db.execute(f"SELECT id FROM memory_entry WHERE wide AND id IN ({_marks(ids)})", ids)}
+    return {as_int(r[0]) for r in db.execute(f"SELECT id FROM memory_entry WHERE wide AND id IN ({marks(ids)})", ids)}
 
 
 def about(db: Connection, ids: Sequence[int], names: Sequence[str]) -> set[int]:
     """Those of these memories that are about an entity of one of these names."""
-    known = [as_int(r[0]) for r in db.execute(f"SELECT id FROM memory_entity WHERE name IN ({_marks(names)})", names)]
+    known = [as_int(r[0]) for r in db.execute(f"SELECT id FROM memory_entity WHERE name IN ({marks(names)})", names)]
     sql = (
-        f"SELECT DISTINCT entry_id FROM memory_entity_link WHERE entry_id IN ({_marks(ids)})"
-        f" AND entity_id IN ({_marks(known)})"
+        f"SELECT DISTINCT entry_id FROM memory_entity_link WHERE entry_id IN ({marks(ids)})"
+        f" AND entity_id IN ({marks(known)})"
     )
     return {as_int(row[0]) for row in db.execute(sql, (*ids, *known))} if known else set()
 
@@ -132,7 +128,7 @@ def changed_between(db: Connection, folder_ids: Sequence[int], first: str, last:
     """The memories whose `updated` or `created` lies in the days from `first` to `last`, newest first."""
     updated, created = (f"coalesce({name}, {name}_found)" for name in ("updated", "created"))
     sql = (
-        f"SELECT id FROM memory_entry WHERE folder_id IN ({_marks(folder_ids)})"
+        f"SELECT id FROM memory_entry WHERE folder_id IN ({marks(folder_ids)})"
         f" AND (substr({updated}, 1, 10) BETWEEN ? AND ? OR substr({created}, 1, 10) BETWEEN ? AND ?)"
         f" ORDER BY {updated} DESC, key, path LIMIT ?"
     )

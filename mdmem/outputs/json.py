@@ -9,14 +9,16 @@ from mdmem.index.read import Entry
 from mdmem.recall import Hit
 
 
+def place_json(entry: Entry) -> dict[str, Any]:
+    """Which memory it is."""
+    return {"key": entry.key, "scope": entry.scope, "scope_ref": entry.scope_ref, "path": absolute(entry)}
+
+
 def memory_json(entry: Entry) -> dict[str, Any]:
     """The keys that every listing of memories has."""
     more = entry.more
     return {
-        "key": entry.key,
-        "scope": entry.scope,
-        "scope_ref": entry.scope_ref,
-        "path": absolute(entry),
+        **place_json(entry),
         "name": entry.name,
         "description": entry.description,
         "type": entry.type,

@@ -121,7 +121,7 @@ class Recall:
         self, query: Query, scored: list[_Scored], exact: Sequence[int], *, by_meaning: bool
     ) -> list[_Scored]:
         """The best, exact keys first; in hybrid mode with repetitions further down."""
-        scored.sort(key=lambda s: (s.found.id not in exact, -s.score, _name(s.found)))
+        scored.sort(key=lambda s: (s.found.id not in exact, -s.score, s.found.place))
         firm = sum(s.found.id in exact for s in scored)
         if query.mode != "hybrid":
             return scored[: query.limit]
@@ -153,7 +153,7 @@ class Recall:
             for found in read.candidates(self.db, ways)
             if self._admits(query, found, now)
         ]
-        more.sort(key=lambda s: (-s.score, _name(s.found)))
+        more.sort(key=lambda s: (-s.score, s.found.place))
         return more[: min(room, MAX_TOPIC)]
 
     def _admits(self, query: Query, found: Candidate, now: datetime.datetime) -> bool:
@@ -209,7 +209,3 @@ def _why(scored: _Scored, exact: bool, ranks: dict[str, dict[int, int]]) -> Why:
         exact_key=exact,
         via=scored.via,
     )
-
-
-def _name(found: Candidate) -> tuple[str, str, str, str]:
-    return found.key, found.scope, found.scope_ref or "", found.path

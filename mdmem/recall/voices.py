@@ -82,8 +82,8 @@ def _merged(db: Connection, lists: Sequence[Ranked]) -> Ranked:
 
 
 def settled(db: Connection, pairs: Ranked) -> Ranked:
-    """The list with equal scores in the order of key and path: row ids differ from one build to the next."""
+    """The list with equal scores in the order of key and path."""
     count = Counter(score for _, score in pairs)
     equal = [i for i, score in pairs if count[score] > 1]
-    names = {c.id: (c.key, c.scope, c.scope_ref or "", c.path) for c in read.candidates(db, equal)}
-    return sorted(pairs, key=lambda pair: (-pair[1], names.get(pair[0], ())))
+    places = {c.id: c.place for c in read.candidates(db, equal)}
+    return sorted(pairs, key=lambda pair: (-pair[1], places.get(pair[0], ())))
