@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from typing import NamedTuple
 
 from mdmem.errors import ConfigError
@@ -71,7 +72,10 @@ def _platform_paths() -> Paths:
     if not os.path.isabs(os.path.expanduser("~")):
         raise ConfigError("no home folder is known", hint="set HOME, or MDMEM_HOME to a folder for mdmem")
     dirs = platformdirs.PlatformDirs("mdmem", appauthor=False)
-    runtime = dirs.user_runtime_dir
+    with warnings.catch_warnings():
+        # Without XDG_RUNTIME_DIR (cron, su, a container) its folder in /tmp does; a warning at every command would not.
+        warnings.simplefilter("ignore")
+        runtime = dirs.user_runtime_dir
     return Paths(
         dirs.user_data_dir, dirs.user_state_dir, runtime, f"{dirs.user_config_dir}/config.toml", _socket(runtime)
     )

@@ -79,3 +79,10 @@ def test_what_the_environment_says(home: object, monkeypatch: pytest.MonkeyPatch
     assert not wants_no_color()
     monkeypatch.setenv("NO_COLOR", "1")
     assert wants_no_color()
+
+
+def test_no_runtime_folder_of_the_session_is_no_warning(home: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("MDMEM_HOME")
+    monkeypatch.delenv("XDG_RUNTIME_DIR", raising=False)
+
+    assert os.path.isabs(find_paths().runtime)  # a warning is an error in tests
