@@ -1,8 +1,18 @@
-"""`python -m mdmem`: the same as the command `mdmem`."""
+"""The program `mdmem`, also as `python -m mdmem`. What agents start each turn goes past the command line's imports."""
 
 import sys
 
-from mdmem.cli import main
+
+def main() -> int:
+    """Run the command line of this process; the exit code."""
+    if sys.argv[1:2] == ["hook"]:
+        from mdmem.agents.hook import main as hook
+
+        return hook(sys.argv[2:])
+    from mdmem.cli import main as command
+
+    return command()
+
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -1,0 +1,1 @@
+"""What agents write about their own work in, events out."""

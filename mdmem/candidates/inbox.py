@@ -1,0 +1,1 @@
+"""A candidate in, its file in the inbox out."""

@@ -1,0 +1,1 @@
+"""A proposed memory in, a verdict of each gate out."""
