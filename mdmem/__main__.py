@@ -8,7 +8,7 @@ def main() -> int:
     if sys.argv[1:2] == ["hook"]:
         from mdmem.agents.hook import main as hook
 
-        return hook(sys.argv[2:])
+        hook(sys.argv[2:])
     from mdmem.cli import main as command
 
     return command()

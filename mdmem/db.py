@@ -10,7 +10,8 @@ import os
 import re
 import time
 from collections.abc import Callable, Iterator, Sequence
-from importlib import resources, util
+from importlib import util
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import apsw
@@ -39,15 +40,14 @@ _TABLE = re.compile(r"^CREATE (?:VIRTUAL )?TABLE (\w+)", re.MULTILINE)
 class Kind(NamedTuple):
     """One of our two databases. `application_id` stands in the file's header ('mdIX', 'mdLG')."""
 
-    name: str
+    name: str  # of its room too: there lie schema.sql, and version-N.sql, which leads there from the version before
     application_id: int
     version: int
-    package: str  # where schema.sql lies, and version-N.sql, which leads there from the version before
     synchronous: str
 
 
-INDEX = Kind("index", 0x6D644958, 2, "mdmem.index", "NORMAL")
-LEDGER = Kind("ledger", 0x6D644C47, 2, "mdmem.ledger", "FULL")
+INDEX = Kind("index", 0x6D644958, 2, "NORMAL")
+LEDGER = Kind("ledger", 0x6D644C47, 2, "FULL")
 
 
 def open_reader(kind: Kind, path: str, *, wait_s: float = 0.0) -> Connection:
@@ -164,7 +164,8 @@ def _schema(kind: Kind) -> str:
 
 
 def _sql(kind: Kind, name: str) -> str:
-    return resources.files(kind.package).joinpath(name).read_text("utf-8")
+    # Beside the room that speaks it. `importlib.resources` would say the same, and imports tempfile and zipfile.
+    return (Path(__file__).parent / kind.name / name).read_text("utf-8")
 
 
 def _pragmas(connection: Connection, kind: Kind, *, cache_kib: int) -> None:

@@ -68,6 +68,7 @@ class Backend(Protocol):
 
     def injected(self, agent: str, session: str, given: Sequence[Injection]) -> None: ...
     def forget_session(self, agent: str, session: str) -> None: ...
+    def note_hook(self, agent: str, event: str) -> None: ...
     def use(self, entry: Entry) -> dict[str, Any]: ...
     def used_between(self, first: str, last: str) -> list[Place]:
         """What was recalled by key in the days from `first` to `last`, the latest first."""
@@ -251,6 +252,7 @@ class Answers:
             window_used=_number(request, "window_used", 0, 100),
             budget=int(_number(request, "budget", 1, MAX_BUDGET) or self.app.settings.inject.max_inject_tokens),
             hidden_domains=self._hidden(request),
+            recalls=request.get("recall") is not False,
         )
         roster = self.app.roster()
         scopes = self._scopes(request, roster)

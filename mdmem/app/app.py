@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shlex
-import subprocess
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -13,13 +12,13 @@ from mdmem import files
 from mdmem.config import Paths, find_paths
 from mdmem.errors import ConfigError, MachineError, NotFoundError, UntrustedError, UsageError
 from mdmem.files import git
-from mdmem.models import Embedder, make_embedder
-from mdmem.models import EmbedderSettings as ModelSettings
 from mdmem.scope import PROJECT_FOLDER, Project, Projects, Scope, check_ref, project_root
 
 if TYPE_CHECKING:
     from mdmem.config.settings import Settings
     from mdmem.edit import Guard
+    from mdmem.models import Embedder
+    from mdmem.models import EmbedderSettings as ModelSettings
 
 
 class Roster(NamedTuple):
@@ -202,9 +201,13 @@ class App:
 
     def embedder(self) -> Embedder | None:
         """The embedder that the config names; None where there is none. Loads no weights yet."""
+        from mdmem.models import make_embedder  # a question of words alone has no use for it
+
         return make_embedder(self.model_settings())
 
     def model_settings(self) -> ModelSettings:
+        from mdmem.models import EmbedderSettings as ModelSettings
+
         s = self.settings.embedder
         key = _api_key(s.api_key_env, s.api_key_command) if s.model == "openai" else None
         return ModelSettings(
@@ -303,6 +306,8 @@ def _checkouts(project: Project) -> list[Scope]:
 
 
 def _api_key(variable: str | None, command: str | None) -> str | None:
+    import subprocess
+
     from mdmem.config.paths import secret
 
     if variable:

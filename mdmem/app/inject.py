@@ -45,7 +45,15 @@ CONTROL_WORDS = frozenset(
     )
 )
 _NOT_WORDS = re.compile(r"[\W_]+")
-_WIDE = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3\uf900-\ufaff\U00020000-\U0003ffff]")
+# Scripts without spaces, or of syllables: kana, ideographs, hangul. No pattern: its compiling would be felt in a hook.
+_WIDE = (
+    ("\u3040", "\u30ff"),
+    ("\u3400", "\u9fff"),
+    ("\uac00", "\ud7a3"),
+    ("\uf900", "\ufaff"),
+    ("\U00020000", "\U0003ffff"),
+)
+LONG_PROMPT = 200  # characters: says something in any script
 
 
 class Turn(NamedTuple):
@@ -58,6 +66,7 @@ class Turn(NamedTuple):
     window_used: float | None = None
     budget: int = 4_000
     hidden_domains: frozenset[str] = frozenset()  # that the agent may not read
+    recalls: bool = True  # False: notes and what is always given alone
 
 
 class Freshness(Protocol):
@@ -96,7 +105,7 @@ def recall_count(turn: Turn) -> int:
     """How many memories may be recalled for a turn: fewer, the fuller its window is; none for a prompt that says
     nothing.
     """
-    if turn.prompt and not says_something(turn.prompt):
+    if not turn.recalls or (turn.prompt and not says_something(turn.prompt)):
         return 0
     used = turn.window_used or 0
     return 5 if used < 50 else 2 if used <= 80 else 0
@@ -105,7 +114,9 @@ def recall_count(turn: Turn) -> int:
 def says_something(prompt: str) -> bool:
     """Whether a prompt is worth a search."""
     text = prompt.strip()
-    wide = _WIDE.search(text)
+    if len(text) > LONG_PROMPT:
+        return True
+    wide = any(low <= char <= high for char in text for low, high in _WIDE)
     if len(text) < (MIN_WIDE_PROMPT if wide else MIN_PROMPT):
         return False
     return _NOT_WORDS.sub("" if wide else " ", text).strip().casefold() not in CONTROL_WORDS

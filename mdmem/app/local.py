@@ -136,6 +136,9 @@ class Local:
     def forget_session(self, agent: str, session: str) -> None:
         self._writing().ledger.forget_session(agent, session)
 
+    def note_hook(self, agent: str, event: str) -> None:
+        self._writing().ledger.note_hook(agent, event, stamp())
+
     def use(self, entry: Entry) -> dict[str, Any]:
         if self.store is None:
             return {}

@@ -1,24 +1,26 @@
-"""The environment in, the places where mdmem keeps things out. Makes nothing, reads no file."""
+"""The environment in, the places where mdmem keeps things out. Makes nothing, reads no file.
+
+Agents' hooks come through here each turn: even `typing` and `mdmem.errors` would be felt, and are not imported.
+"""
 
 from __future__ import annotations
 
 import os
-import warnings
-from typing import NamedTuple
-
-from mdmem.errors import ConfigError
 
 MAX_SOCKET_BYTES = 100  # sun_path holds 108 bytes on Linux and 104 on macOS, with the closing NUL
 
 
-class Paths(NamedTuple):
+class Paths:
     """Absolute paths as text. Folders may not exist yet; see `files.private_folder`."""
 
-    data: str
-    state: str
-    runtime: str
-    config_file: str
-    socket: str
+    __slots__ = ("config_file", "data", "runtime", "socket", "state")
+
+    def __init__(self, data: str, state: str, runtime: str, config_file: str, socket: str) -> None:
+        self.data = data
+        self.state = state
+        self.runtime = runtime
+        self.config_file = config_file
+        self.socket = socket
 
     @property
     def user(self) -> str:
@@ -58,18 +60,37 @@ def find_paths() -> Paths:
 
     Raises ConfigError when neither MDMEM_HOME nor a home folder is known.
     """
-    home = os.environ.get("MDMEM_HOME", "").strip()
-    if home:
-        root = os.path.abspath(os.path.expanduser(home))
+    root = _home()
+    if root:
         runtime = f"{root}/run"
         return Paths(root, f"{root}/state", runtime, f"{root}/config.toml", _socket(runtime))
     return _platform_paths()
 
 
+def likely_socket() -> str | None:
+    """Where the daemon's socket is, on most machines, without asking platformdirs; None where that can't be said. Who
+    finds no daemon there has to ask `find_paths`.
+    """
+    root = _home()
+    if root:
+        return _socket(f"{root}/run")
+    runtime = os.environ.get("XDG_RUNTIME_DIR", "").strip() or f"/run/user/{os.getuid()}"
+    return _socket(f"{runtime}/mdmem") if os.path.isabs(runtime) else None
+
+
+def _home() -> str | None:
+    home = os.environ.get("MDMEM_HOME", "").strip()
+    return os.path.abspath(os.path.expanduser(home)) if home else None
+
+
 def _platform_paths() -> Paths:
+    import warnings
+
     import platformdirs
 
     if not os.path.isabs(os.path.expanduser("~")):
+        from mdmem.errors import ConfigError
+
         raise ConfigError("no home folder is known", hint="set HOME, or MDMEM_HOME to a folder for mdmem")
     dirs = platformdirs.PlatformDirs("mdmem", appauthor=False)
     with warnings.catch_warnings():

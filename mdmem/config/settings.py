@@ -7,16 +7,16 @@ from __future__ import annotations
 
 import difflib
 import json
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal
-
-from annotated_types import Ge, Gt, Le
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from mdmem.config.paths import environment
 from mdmem.errors import ConfigError
+
+if TYPE_CHECKING:
+    from annotated_types import Ge, Gt, Le
 
 _STRICT: dict[str, str] = {"extra": "forbid"}
 
@@ -124,8 +124,11 @@ def check(values: dict[str, Any], *, where: str, variables: Mapping[str, str] | 
 
     `variables`: the settings that came from a variable, so that it is named instead of the file.
     """
+    import annotated_types
     import pydantic
 
+    # The annotations above are text until pydantic reads them, and looks up their names here.
+    globals().update({name: getattr(annotated_types, name) for name in ("Ge", "Gt", "Le")})
     try:
         settings = pydantic.TypeAdapter(Settings).validate_python(values)
     except pydantic.ValidationError as error:
@@ -152,6 +155,8 @@ def _read(config_file: str) -> dict[str, Any]:
         return {}
     except OSError as error:
         raise ConfigError(f"the config cannot be read: {error.strerror}", where=config_file) from error
+    import tomllib  # nothing is read with it where there is no file
+
     try:
         return tomllib.loads(text.decode("utf-8-sig"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
@@ -162,6 +167,8 @@ def _read(config_file: str) -> dict[str, Any]:
 
 def _override(values: dict[str, Any], name: str, text: str) -> str:
     """Put the value of a variable into its place; the setting that it is."""
+    import tomllib
+
     section, _, key = name.lower().partition("_")
     if section not in names():
         return ""  # MDMEM_ variables that are not settings are none of ours to judge

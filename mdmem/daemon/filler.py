@@ -52,12 +52,12 @@ class Filler(threading.Thread):
 
     # --- from other threads -----------------------------------------------------------
 
-    def query(self, text: str) -> bytes:
+    def query(self, text: str, *, deadline_s: float) -> bytes:
         """The vector of a question. Raises EmbedError, or SilentError where no embedder is set."""
         if self.embedder is None:
             raise SilentError("no embedder is set")
         self._note_use()
-        return self.embedder.query(text, deadline_s=2.0)
+        return self.embedder.query(text, deadline_s=deadline_s)
 
     def left_s(self, waiting: int) -> float | None:
         """How long the waiting pieces will take, in seconds; None when that can't be told."""

@@ -6,7 +6,7 @@ import contextlib
 import queue
 import time
 from collections.abc import Iterator, Sequence
-from concurrent.futures import Future, wait
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import Any
 
 from mdmem import __version__
@@ -27,11 +27,13 @@ from mdmem.db import (
     load_vectors,
     open_reader,
 )
+from mdmem.errors import SilentError
 from mdmem.index import read
 from mdmem.index.read import Entry
 from mdmem.ledger import Injection, Place, find_use, find_used_between, stamp
 
 CATCH_UP_S = 1.0  # how long a search waits for the writer to look at a file that moved
+EMBED_S = 2.0
 SEEN_S = 0.1
 REPLACED_S = 1.0  # how long there may be no file while the index or the ledger is made anew
 READERS = 4  # kept open; more are made when more ask at once
@@ -82,15 +84,22 @@ class Readers:
 
 
 class Live:
-    """What answers requests inside the daemon. Its methods run on the connections' threads."""
+    """What answers requests inside the daemon. Its methods run on the connections' threads.
 
-    def __init__(self, app: App, worker: Worker, readers: Readers, filler: Filler, watches: Watches) -> None:
+    `hurried`: for hooks, which answer with what there is rather than wait.
+    """
+
+    def __init__(
+        self, app: App, worker: Worker, readers: Readers, filler: Filler, watches: Watches, *, hurried: bool = False
+    ) -> None:
         self.app = app
+        self.share = 0.06 if hurried else 1.0  # of the usual waiting times
         self.worker = worker
         self.readers = readers
         self.filler = filler
         self.watches = watches
         self.started = time.monotonic()
+        self._aside = ThreadPoolExecutor(1, thread_name_prefix="embed") if hurried else None
         self._noting: Future[Any] | None = None  # the ledger's last piece of work for a block
 
     @contextlib.contextmanager
@@ -110,7 +119,14 @@ class Live:
         return self.filler.embedder is not None
 
     def embed(self, text: str) -> bytes:
-        return self.filler.query(text)
+        deadline_s = self.share * EMBED_S
+        if self._aside is None:
+            return self.filler.query(text, deadline_s=deadline_s)
+        # Weights may have to be loaded first, a server may hang: that goes on aside, for the next question.
+        try:
+            return self._aside.submit(self.filler.query, text, deadline_s=deadline_s).result(deadline_s)
+        except TimeoutError as error:
+            raise SilentError("the embedder was not ready in time") from error
 
     def sync(self, folders: dict[str, list[str] | None] | None) -> dict[str, int]:
         if folders is None:
@@ -119,7 +135,7 @@ class Live:
 
     def catch_up(self, folders: dict[str, list[str] | None]) -> bool:
         try:
-            self.worker.call(lambda store: self.worker.catch_up(folders), timeout_s=CATCH_UP_S)
+            self.worker.call(lambda store: self.worker.catch_up(folders), timeout_s=self.share * CATCH_UP_S)
         except TimeoutError:
             return False
         return True
@@ -155,6 +171,10 @@ class Live:
     def forget_session(self, agent: str, session: str) -> None:
         # Done in any case, and before what is given next is noted.
         self._noting = self.worker.post(lambda store: store.ledger.forget_session(agent, session))
+
+    def note_hook(self, agent: str, event: str) -> None:
+        now = stamp()
+        self.worker.post(lambda store: store.ledger.note_hook(agent, event, now))
 
     def use(self, entry: Entry) -> dict[str, Any]:
         with contextlib.closing(open_reader(LEDGER, self.app.paths.ledger_db, wait_s=REPLACED_S)) as db:

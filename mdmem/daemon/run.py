@@ -18,6 +18,7 @@ from mdmem.daemon.server import PROTOCOL, Server
 from mdmem.daemon.watches import Watches
 from mdmem.daemon.worker import Worker
 from mdmem.db import INDEX, DatabaseError, WriterLock, open_reader, quick_check
+from mdmem.hooks import Hooks
 
 log = logging.getLogger(__name__)
 
@@ -47,7 +48,9 @@ class Daemon:
         self.watches = Watches(self.worker)
         self.live = Live(app, self.worker, self.readers, self.filler, self.watches)
         self.answers = Answers(self.live)
-        self.server = Server(app.paths.socket, self._handle)
+        hurried = Live(app, self.worker, self.readers, self.filler, self.watches, hurried=True)
+        self.hooks = Hooks(Answers(hurried))
+        self.server = Server(app.paths.socket, self._handle, self.hooks.answer)
 
     def start(self) -> None:
         """The socket answers first; then the watches are armed; then everything is looked at."""

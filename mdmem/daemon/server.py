@@ -11,6 +11,7 @@ import struct
 import sys
 import threading
 from collections.abc import Callable
+from io import BufferedReader
 from typing import Any
 
 from mdmem import __version__
@@ -24,17 +25,20 @@ MAX_REQUEST_BYTES = 4 * 1024 * 1024
 MAX_CONNECTIONS = 64
 IDLE_S = 10.0  # a connection that says nothing for so long is closed: no caller keeps one
 PAUSE_S = 0.1
+HOOK = b'{"v": 1, "op": "hook", '  # how a hook's request begins, byte for byte
 
 Handle = Callable[[dict[str, Any]], dict[str, Any]]
+HandleHook = Callable[[str, str, bytes], bytes]  # agent, event, payload -> what the hook prints
 
 
 class Server(threading.Thread):
     """Accepts connections; each has a thread of its own, which answers one request after the other."""
 
-    def __init__(self, path: str, handle: Handle) -> None:
+    def __init__(self, path: str, handle: Handle, handle_hook: HandleHook) -> None:
         super().__init__(name="server", daemon=True)
         self.path = path
         self.handle = handle
+        self.handle_hook = handle_hook
         self._free = threading.BoundedSemaphore(MAX_CONNECTIONS)
         self._socket = _listen(path)
         self._identity = file_identity(path)
@@ -80,13 +84,25 @@ class Server(threading.Thread):
                 connection.settimeout(IDLE_S)
                 with connection.makefile("rb") as lines:
                     while line := lines.readline(MAX_REQUEST_BYTES + 1):
+                        if line.startswith(HOOK):
+                            return connection.sendall(self._reply_to_hook(line, lines))
                         connection.sendall(self._reply(line))
                         if len(line) > MAX_REQUEST_BYTES:
                             return
-        except (OSError, ValueError):
-            return  # the caller went away
+        except (OSError, ValueError, LookupError, TypeError):
+            return  # the caller went away, or is no hook of ours
         finally:
             self._free.release()
+
+    def _reply_to_hook(self, line: bytes, lines: BufferedReader) -> bytes:
+        """A hook's process parses no JSON: its payload follows the request as it came, and what it prints is framed by
+        a line with its size.
+        """
+        request = json.loads(line)
+        size = int(request["size"])
+        payload = lines.read(size) if 0 <= size <= MAX_REQUEST_BYTES else b""
+        printed = self.handle_hook(str(request["agent"]), str(request["event"]), payload)
+        return b"hook %d\n" % len(printed) + printed
 
     def _reply(self, line: bytes) -> bytes:
         if len(line) > MAX_REQUEST_BYTES:

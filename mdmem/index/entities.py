@@ -8,7 +8,6 @@ import unicodedata
 from collections.abc import Mapping
 
 from mdmem.index.days import day_words
-from mdmem.index.pieces import without_stamps
 from mdmem.memory import Memory
 
 MAX_ENTITIES = 64  # of one memory
@@ -70,6 +69,8 @@ def _speaker(body: str) -> list[str]:
     if found is None:
         return []
     before, after = found["before"] or "", found["after"] or ""
+    from mdmem.index.pieces import without_stamps  # a question has no use for it
+
     is_timed = (after and not without_stamps(after).strip()) or day_words(before) or ":" in before
     return [found["name"]] if is_timed else []
 

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from mdmem.db import Connection, as_int, marks
-from mdmem.index.row import FOLDER_BITS
+from mdmem.index.ids import FOLDER_BITS
 from mdmem.index.tokens import fold
 
 KINDS = ("supersedes", "link", "derived_from", "turn", "entity")  # strongest first

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from mdmem.db import Connection, as_int, marks, scalar
-from mdmem.index.row import FOLDER_BITS
+from mdmem.index.ids import FOLDER_BITS
 from mdmem.index.tokens import fold
 
 # What a row holds of a file that can't be read as a memory now: its last good state; or, where it never had one, its

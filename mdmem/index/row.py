@@ -13,8 +13,6 @@ from mdmem.index.pieces import digest, pieces_of
 from mdmem.index.tokens import fold, index_text, is_wide
 from mdmem.memory import Memory
 
-FOLDER_BITS = 32  # entry ids of a folder: folder_id << 32 | n
-
 _FRONT = ("entities", "tags", "aliases", "supersedes", "derived_from", "proof", "probe", "roles", "id", "extra")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from mdmem.db import Connection, as_int, marks, scalar
-from mdmem.index.row import FOLDER_BITS
+from mdmem.index.ids import FOLDER_BITS
 
 _MAX_NEAREST = 4_096  # sqlite-vec takes no greater k
 

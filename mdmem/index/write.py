@@ -7,8 +7,9 @@ from collections.abc import Iterable, Sequence
 from mdmem.db import Connection, as_bytes, as_int, scalar
 from mdmem.errors import Problem
 from mdmem.index.edges import fold_target, in_a_ring
+from mdmem.index.ids import FOLDER_BITS
 from mdmem.index.read import LAST_GOOD, LAST_TEXT
-from mdmem.index.row import FOLDER_BITS, Row, Stat, key_folded
+from mdmem.index.row import Row, Stat, key_folded
 from mdmem.index.vectors import Vectors
 from mdmem.memory import SOURCES
 from mdmem.scope import Scope

@@ -14,6 +14,7 @@ from mdmem.ledger import injections
 from mdmem.ledger.injections import Injection, Place
 
 KEEP_DAYS = 30
+HOOK = "hook"  # names of timers are "hook AGENT EVENT"
 MAX_USED = 60
 
 
@@ -47,6 +48,13 @@ def find_used_between(db: Connection, first: str, last: str) -> list[Place]:
         (first, last, MAX_USED),
     )
     return [(str(row[0]), str(row[1]), str(row[2])) for row in rows]
+
+
+def find_hooks(db: Connection) -> dict[tuple[str, str], str]:
+    """When hooks last came in: (agent, event) -> time."""
+    rows = db.execute("SELECT name, last FROM timer WHERE name LIKE ?", (f"{HOOK} % %",))
+    found = ((str(row[0]).split(" ", 2), str(row[1])) for row in rows)
+    return {(agent, event): last for (_, agent, event), last in found}
 
 
 class Ledger:
@@ -136,6 +144,10 @@ class Ledger:
         """When something that is done now and then was done last; None when it never was."""
         found = scalar(self.db, "SELECT last FROM timer WHERE name = ?", (timer,))
         return None if found is None else str(found)
+
+    def note_hook(self, agent: str, event: str, now: str) -> None:
+        """A hook of an agent came in: the proof that it fires."""
+        self.note(f"{HOOK} {agent} {event}", now)
 
     def note(self, timer: str, now: str) -> None:
         with transaction(self.db):

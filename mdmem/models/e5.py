@@ -8,6 +8,7 @@ functions, and the version is pinned.
 from __future__ import annotations
 
 import ctypes
+import os
 import unicodedata
 from collections.abc import Sequence
 from pathlib import Path
@@ -23,6 +24,8 @@ PASSAGE_BYTES = 4_096  # two windows of the model, two seconds of one slow core;
 QUERY_BYTES = 1_024
 BYTES_A_SECOND = 2_000  # of one slow core (measured); a query with a deadline is cut to what that allows
 LEAST_QUERY_BYTES = 128
+MOST_THREADS = 2  # more hardly speed up a question
+BUSY = 0.75  # load per core
 # The engine's buffer holds four characters for each byte of text; this one, of three bytes, becomes eighteen and
 # overruns the heap. Spelling it out first is what the engine's own normalisation would do.
 LIGATURE = "\ufdfa"
@@ -92,7 +95,8 @@ class _Engine:
 
     def embed(self, text: str, *, is_query: bool) -> list[float]:
         if self._set_threads is not None:
-            self._set_threads(1)  # counts for the calling thread only, so it is said in each
+            # Counts for the calling thread only, so it is said in each.
+            self._set_threads(_free_cores() if is_query else 1)
         out = (ctypes.c_float * DIMENSION)()
         self._lib.e5_embed(self._model, text.encode(), int(is_query), out)
         return list(out)
@@ -100,6 +104,12 @@ class _Engine:
     def free(self) -> None:
         self._lib.e5_free(self._model)
         give_back_memory()
+
+
+def _free_cores() -> int:
+    """How many threads a question may take: somebody waits for it. On a busy machine they would wait for each other."""
+    cores = os.cpu_count() or 1
+    return min(cores, MOST_THREADS) if os.getloadavg()[0] < BUSY * cores else 1
 
 
 def _damaged(what: str) -> EmbedError:

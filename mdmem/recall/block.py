@@ -60,6 +60,10 @@ CAPS: dict[str, tuple[int | None, int | None]] = {  # (characters, tokens)
     "claude-code": (9_900, None),
     "cursor": (9_900, None),
     "cursor-agent": (9_900, None),
+    "copilot": (9_000, 2_000),  # no limit is known of these: what passes every one that is
+    "gemini": (9_000, 2_000),
+    "opencode": (9_000, 2_000),
+    "qwen": (9_000, 2_000),
     "codex": (None, 2_500),
     "codex-cli": (None, 2_500),
     "cline": (49_000, None),

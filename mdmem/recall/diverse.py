@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Callable, Sequence
 
 Likeness = Callable[[Sequence[int]], dict[tuple[int, int], float]]  # ids -> (smaller id, greater id) -> likeness
@@ -44,5 +43,7 @@ def word_likeness(texts: dict[int, set[str]], ids: Sequence[int]) -> dict[tuple[
 
 
 def _above_usual(alike: dict[tuple[int, int], float]) -> dict[tuple[int, int], float]:
+    import statistics  # imports decimal and fractions
+
     usual = statistics.median(alike.values()) if alike else 0.0
     return {pair: (found - usual) / (1.0 - usual) for pair, found in alike.items() if found > usual < 1.0}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Collection, Mapping, Sequence
-from statistics import NormalDist
 from typing import NamedTuple
 
 # The constants of this page are measured: see docs/benchmarks.md for what was tried, and on which half.
@@ -45,6 +44,8 @@ class Ordinary(NamedTuple):
 
     def could_be_chance(self, greatest: float, held: int) -> bool:
         """Whether the greatest cosine of so many memories is less than chance makes of as many ordinary ones."""
+        from statistics import NormalDist  # imports decimal and fractions: only where there are vectors
+
         expected = NormalDist().inv_cdf(1 - 0.5 / held) if held > 1 else 0.0
         return greatest < self.mean + (expected - DOUBT) * self.spread
 
@@ -80,6 +81,8 @@ def ordinary(nearest: Sequence[float], held: int, unrelated: float) -> Ordinary:
 
 @functools.lru_cache(16)
 def _quantiles(held: int, count: int) -> list[float]:
+    from statistics import NormalDist
+
     normal = NormalDist()
     return [-normal.inv_cdf((rank + 0.5) / held) for rank in range(count)]
 

@@ -11,7 +11,7 @@ from mdmem.errors import MdmemError
 from mdmem.index import query_terms, read, seek
 from mdmem.index.days import asked_words, words_between
 from mdmem.index.entities import named_in
-from mdmem.index.row import FOLDER_BITS
+from mdmem.index.ids import FOLDER_BITS
 from mdmem.index.tokens import is_wide
 from mdmem.recall import voices
 from mdmem.recall.fusion import ordinary, reciprocal_ranks, scaled, word_shares

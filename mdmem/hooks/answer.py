@@ -1,0 +1,122 @@
+"""A hook's call in, what is printed for the agent out. Whatever goes wrong, nothing is printed and a line is logged."""
+
+from __future__ import annotations
+
+import json
+import logging
+import threading
+from collections import OrderedDict
+from typing import TYPE_CHECKING, Any
+
+from mdmem.hooks.payload import Call, read_call
+from mdmem.hooks.table import AGENTS
+
+if TYPE_CHECKING:
+    from mdmem.app.answers import Answers
+
+log = logging.getLogger(__name__)
+
+MAX_SESSIONS = 512  # remembered at once: more agents than that don't run on one machine
+MAX_LOGGED_NAME = 60
+
+
+class Session:
+    """What the turn under way is about: the prompt, the last words of the agent, and whether it was asked to go on."""
+
+    def __init__(self) -> None:
+        self.prompt = ""
+        self.said = ""
+        self.asked = False
+
+
+class Hooks:
+    """Answers hooks from answers to requests. Without `remembers` this object lives for one call alone."""
+
+    def __init__(self, answers: Answers, *, remembers: bool = True) -> None:
+        self.answers = answers
+        self.remembers = remembers
+        self._sessions: OrderedDict[tuple[str, str], Session] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def answer(self, agent: str, event: str, raw: bytes) -> bytes:
+        """What the agent's hook prints: one JSON object, or nothing. Never raises."""
+        try:
+            call = read_call(agent, event, raw)
+        except ValueError as error:
+            names = {"agent": agent[:MAX_LOGGED_NAME], "event": event[:MAX_LOGGED_NAME]}
+            log.warning("a hook was not understood", extra={**names, "reason": str(error)})
+            return b""
+        try:
+            self.answers.backend.note_hook(call.agent, call.event)
+            printed = self._act(call)
+        except Exception:
+            log.exception("a hook was not answered", extra={"agent": call.agent, "event": call.event})
+            return b""
+        return json.dumps(printed, ensure_ascii=False).encode("utf-8", "replace") if printed else b""
+
+    def _act(self, call: Call) -> dict[str, Any] | None:
+        session = self._session(call)
+        if call.means == "start":
+            return self._start(call)
+        if call.means == "prompt":
+            session.prompt, session.said, session.asked = call.prompt, "", False
+            return self._context(call, query=call.prompt) if call.prompt else None
+        if call.means == "compaction":
+            self._forget(call)
+        elif call.means == "said":
+            session.said = call.message
+        elif call.means == "turn_end":
+            return self._turn_end(call, session)
+        return None
+
+    def _session(self, call: Call) -> Session:
+        with self._lock:
+            key = (call.agent, call.session or "")
+            session = self._sessions.pop(key, None) or Session()
+            self._sessions[key] = session
+            if len(self._sessions) > MAX_SESSIONS:
+                self._sessions.popitem(last=False)
+            return session
+
+    def _start(self, call: Call) -> dict[str, Any] | None:
+        """Notes, feedback and rules. A session that was resumed still has them before it."""
+        if call.afresh:
+            self._forget(call)
+        return self._context(call, recall=False)
+
+    def _forget(self, call: Call) -> None:
+        if call.session:
+            self._ask(call, {"op": "event", "event": "compaction", "session": call.session})
+
+    def _context(self, call: Call, **what: Any) -> dict[str, Any] | None:  # noqa: ANN401  # fields of a request
+        context = AGENTS[call.agent].context
+        if context is None:
+            return None
+        answer = self._ask(call, {"op": "inject", "session": call.session, **what})
+        text = str(answer.get("text") or "")
+        return context(call.event, text) if text else None
+
+    def _turn_end(self, call: Call, session: Session) -> dict[str, Any] | None:
+        """The guard against giving up on what can be done: once in a turn, and never where it can't be told whether
+        this turn was asked before.
+        """
+        go_on = AGENTS[call.agent].go_on
+        message = call.message or session.said
+        told = call.looping is not None or self.remembers
+        if go_on is None or not message or call.looping or session.asked or not told:
+            return None
+        from mdmem.hooks.guard import guard
+
+        who = {"cwd": call.cwd, "agent": call.agent}
+        text = guard(self.answers.answer, message, session.prompt or call.prompt, who)
+        if text is None:
+            return None
+        session.asked = True
+        return go_on(call.event, text)
+
+    def _ask(self, call: Call, request: dict[str, Any]) -> dict[str, Any]:
+        answer = self.answers.answer({"cwd": call.cwd, "agent": call.agent, **request})
+        if not answer.get("ok"):
+            error = answer.get("error") or {}
+            log.warning("a hook got no memory", extra={"agent": call.agent, "reason": str(error.get("what"))})
+        return answer

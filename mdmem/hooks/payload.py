@@ -1,0 +1,121 @@
+"""What an agent sent on its hook's stdin in, a call out: who, where, what was said. Read generously."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any, NamedTuple
+
+from mdmem.hooks.table import AGENTS, Agent, Means
+
+TAIL_BYTES = 256 * 1024  # of a transcript: its last reply is in there, or is too long to be looked at
+
+# Text in the place of a prompt that no person wrote: notices of background work, the agent's commands, reminders.
+_NO_PROMPT = (
+    "<task-notification",
+    "<system-reminder",
+    "<system_reminder",
+    "<local-command",
+    "<command-",
+    "<bash-",
+    "<agent-message",
+    "[Request interrupted",
+)
+_FRESH_STARTS = ("clear", "compact")  # the session's context is gone, though its name may stay
+
+
+class Call(NamedTuple):
+    """One call of a hook. `looping`: the turn goes on because a hook asked for it; None when the agent doesn't say."""
+
+    agent: str
+    event: str
+    means: Means
+    session: str | None
+    cwd: str | None
+    prompt: str
+    message: str
+    looping: bool | None
+    afresh: bool
+
+
+def read_call(agent: str, event: str, raw: bytes) -> Call:
+    """The call that a payload tells of. Raises ValueError, in words without content, when it tells of none."""
+    entry = AGENTS.get(agent)
+    means = entry.events.get(event) if entry else None
+    if entry is None or means is None:
+        raise ValueError("unknown event" if entry else "unknown agent")
+    try:
+        payload = json.loads(raw.decode("utf-8-sig", "replace"))
+    except (ValueError, RecursionError) as error:
+        raise ValueError("the payload is not JSON") from error
+    if not isinstance(payload, dict):
+        raise ValueError("the payload is not an object")  # noqa: TRY004  # one kind of error for all bad payloads
+    return Call(
+        agent,
+        event,
+        means,
+        _session(entry, payload),
+        _cwd(entry, payload),
+        _prompt(entry, payload),
+        _first(payload, entry.message) or _from_transcript(entry, payload, means),
+        _looping(payload),
+        payload.get("source") in _FRESH_STARTS,
+    )
+
+
+def _first(payload: dict[str, Any], names: tuple[str, ...]) -> str:
+    return next((value for name in names if isinstance(value := payload.get(name), str) and value), "")
+
+
+def _session(entry: Agent, payload: dict[str, Any]) -> str | None:
+    session = _first(payload, entry.session)
+    subagent = _first(payload, ("agent_id",))  # its context is its own
+    return f"{session}/{subagent}" if session and subagent else session or None
+
+
+def _cwd(entry: Agent, payload: dict[str, Any]) -> str | None:
+    for name in entry.cwd:
+        value = payload.get(name)
+        path = value[0] if isinstance(value, list) and value else value
+        if isinstance(path, str) and os.path.isabs(path) and "\0" not in path:
+            return path
+    return None
+
+
+def _prompt(entry: Agent, payload: dict[str, Any]) -> str:
+    prompt = _first(payload, entry.prompt)
+    return "" if prompt.lstrip().startswith(_NO_PROMPT) else prompt
+
+
+def _looping(payload: dict[str, Any]) -> bool | None:
+    if isinstance(active := payload.get("stop_hook_active"), bool):
+        return active
+    if isinstance(count := payload.get("loop_count"), int):
+        return count > 0
+    return None
+
+
+def _from_transcript(entry: Agent, payload: dict[str, Any], means: Means) -> str:
+    """The last reply of an agent that does not send it: it stands near the end of the transcript that it names."""
+    path = _first(payload, entry.transcript)
+    if means != "turn_end" or not path.endswith(".jsonl") or not os.path.isabs(path):
+        return ""
+    try:
+        with open(path, "rb") as log:
+            log.seek(max(os.fstat(log.fileno()).st_size - TAIL_BYTES, 0))
+            lines = log.read(TAIL_BYTES).split(b"\n")
+    except (OSError, ValueError):
+        return ""
+    return next((text for line in reversed(lines) if (text := _reply(line))), "")
+
+
+def _reply(line: bytes) -> str:
+    """The words of an `assistant.message` of Copilot's events; "" for any other line."""
+    if b'"assistant.message"' not in line:
+        return ""
+    try:
+        record = json.loads(line)
+        said = record["data"]["content"] if record["type"] == "assistant.message" else ""
+    except (ValueError, RecursionError, LookupError, TypeError):
+        return ""
+    return said if isinstance(said, str) else ""
