@@ -5,7 +5,7 @@ import sys
 
 def main() -> int:
     """Run the command line of this process; the exit code."""
-    if sys.argv[1:2] == ["hook"]:
+    if sys.argv[1:2] == ["hook"] and not {"-h", "--help"} & set(sys.argv):
         from mdmem.agents.hook import main as hook
 
         hook(sys.argv[2:])

@@ -29,7 +29,7 @@ from mdmem.db import (
 )
 from mdmem.errors import LockError, SilentError
 from mdmem.index.read import Entry
-from mdmem.ledger import Injection, Place, find_given, find_used_between, stamp
+from mdmem.ledger import Injection, Place, find_given, find_hooks, find_used_between, stamp
 from mdmem.models import Embedder
 from mdmem.reindex.dates import find_dates
 from mdmem.scope import Scope
@@ -139,6 +139,9 @@ class Local:
     def note_hook(self, agent: str, event: str) -> None:
         self._writing().ledger.note_hook(agent, event, stamp())
 
+    def hook_calls(self) -> dict[tuple[str, str], str]:
+        return read_hooks(self.app.paths.ledger_db)
+
     def use(self, entry: Entry) -> dict[str, Any]:
         if self.store is None:
             return {}
@@ -182,6 +185,15 @@ def read_given(ledger: str, agent: str, session: str) -> dict[Place, bytes]:
         with contextlib.closing(open_reader(LEDGER, ledger)) as db:
             db.set_busy_timeout(int(LEDGER_S * 1000))
             return find_given(db, agent, session)
+    except DatabaseError:
+        return {}
+
+
+def read_hooks(ledger: str) -> dict[tuple[str, str], str]:
+    """When hooks last came in; nothing where the ledger can't be read."""
+    try:
+        with contextlib.closing(open_reader(LEDGER, ledger)) as db:
+            return find_hooks(db)
     except DatabaseError:
         return {}
 

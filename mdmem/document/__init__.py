@@ -1,13 +1,16 @@
 """Bytes of one file in, a Document or a Memory out; and bytes with single lines edited."""
 
-from __future__ import annotations
+from typing import TYPE_CHECKING
 
-from mdmem.document.dates import normalise_date
-from mdmem.document.edits import compose, remove_fields, set_fields
-from mdmem.document.memories import memory_of
-from mdmem.document.reading import parse
-from mdmem.document.shape import Document
-from mdmem.document.slugs import slug
+from mdmem.lazy import door
+
+if TYPE_CHECKING:
+    from mdmem.document.dates import normalise_date
+    from mdmem.document.edits import compose, remove_fields, set_fields
+    from mdmem.document.memories import memory_of
+    from mdmem.document.reading import parse
+    from mdmem.document.shape import Document
+    from mdmem.document.slugs import slug
 
 __all__ = [
     "Document",
@@ -19,3 +22,15 @@ __all__ = [
     "set_fields",
     "slug",
 ]
+
+__getattr__ = door(
+    __name__,
+    {
+        "Document": "shape",
+        "memory_of": "memories",
+        "normalise_date": "dates",
+        "parse": "reading",
+        "slug": "slugs",
+        **dict.fromkeys(("compose", "remove_fields", "set_fields"), "edits"),
+    },
+)

@@ -40,6 +40,13 @@ def answer(agent: str, event: str, raw: bytes, note: Callable[[str], None]) -> b
         return Hooks(Answers(backend), remembers=False).answer(agent, event, raw)
 
 
+@contextlib.contextmanager
+def _noting() -> Iterator[None]:
+    """An answer is given whether or not it can be noted that it was: another may hold the ledger."""
+    with contextlib.suppress(MdmemError, *DatabaseError):
+        yield
+
+
 class Alone:
     """The backend of one hook without a daemon."""
 
@@ -72,13 +79,14 @@ class Alone:
             return find_given(db, agent, session)
 
     def injected(self, agent: str, session: str, given: Sequence[Injection]) -> None:
-        self._writing().injected(agent, session, given, stamp())
+        with _noting():  # what can't be noted is given again, and no harm done
+            self._writing().injected(agent, session, given, stamp())
 
     def forget_session(self, agent: str, session: str) -> None:
         self._writing().forget_session(agent, session)
 
     def note_hook(self, agent: str, event: str) -> None:
-        with contextlib.suppress(MdmemError, *DatabaseError):
+        with _noting():
             self._writing().note_hook(agent, event, stamp())
 
     def used_between(self, first: str, last: str) -> list[Place]:
@@ -106,6 +114,9 @@ class Alone:
         raise NotImplementedError
 
     def use(self, entry: Entry) -> dict[str, Any]:
+        raise NotImplementedError
+
+    def hook_calls(self) -> dict[tuple[str, str], str]:
         raise NotImplementedError
 
     def status(self) -> dict[str, Any]:

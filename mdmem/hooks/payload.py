@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import stat
 from typing import Any, NamedTuple
 
 from mdmem.hooks.table import AGENTS, Agent, Means
@@ -101,11 +102,18 @@ def _from_transcript(entry: Agent, payload: dict[str, Any], means: Means) -> str
     if means != "turn_end" or not path.endswith(".jsonl") or not os.path.isabs(path):
         return ""
     try:
-        with open(path, "rb") as log:
-            log.seek(max(os.fstat(log.fileno()).st_size - TAIL_BYTES, 0))
-            lines = log.read(TAIL_BYTES).split(b"\n")
+        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # a pipe of that name must not hold us
     except (OSError, ValueError):
         return ""
+    try:
+        state = os.fstat(handle)
+        if not stat.S_ISREG(state.st_mode):
+            return ""
+        lines = os.pread(handle, TAIL_BYTES, max(state.st_size - TAIL_BYTES, 0)).split(b"\n")
+    except OSError:
+        return ""
+    finally:
+        os.close(handle)
     return next((text for line in reversed(lines) if (text := _reply(line))), "")
 
 

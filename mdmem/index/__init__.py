@@ -1,22 +1,15 @@
-"""The index: rows in, answers out. Writing has a door of its own, `index.write`, which only `reindex` may use.
-
-What makes rows is found when it is asked for: a question, and above all a hook's, has no use for it.
-"""
+"""The index: rows in, answers out. Writing has a door of its own, `index.write`, which only `reindex` may use."""
 
 from typing import TYPE_CHECKING
 
 from mdmem.index import read, seek
 from mdmem.index.tokens import fold, index_text, match_expression, query_terms
+from mdmem.lazy import door
 
 if TYPE_CHECKING:
     from mdmem.index.pieces import digest, pieces_of
     from mdmem.index.row import Row, Stat, make_row
     from mdmem.index.vectors import Piece, Vectors
-
-_MAKERS = {
-    "digest": "pieces", "pieces_of": "pieces", "Row": "row", "Stat": "row", "make_row": "row",
-    "Piece": "vectors", "Vectors": "vectors",
-}  # fmt: skip
 
 __all__ = [
     "Piece", "Row", "Stat", "Vectors", "digest", "fold",
@@ -24,10 +17,12 @@ __all__ = [
     "read", "seek",
 ]  # fmt: skip
 
-
-def __getattr__(name: str) -> object:
-    if name in _MAKERS:
-        import importlib
-
-        return getattr(importlib.import_module(f"mdmem.index.{_MAKERS[name]}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+# What makes rows: a question has no use for it.
+__getattr__ = door(
+    __name__,
+    {
+        **dict.fromkeys(("digest", "pieces_of"), "pieces"),
+        **dict.fromkeys(("Row", "Stat", "make_row"), "row"),
+        **dict.fromkeys(("Piece", "Vectors"), "vectors"),
+    },
+)
