@@ -41,7 +41,7 @@ class Helper(threading.Thread):
         self._process: subprocess.Popen[bytes] | None = None
 
     def run(self) -> None:
-        while True:
+        while not self._over.is_set():
             select.select([self._listening, self._bell], [], [])
             if self._over.is_set():
                 return
@@ -58,7 +58,6 @@ class Helper(threading.Thread):
         """No more callers. The process ends now, or, where it serves somebody, when the last one has left."""
         self._over.set()
         self._ring.send(b"!")
-        self._listening.close()
         if self._identity is not None and file_identity(self.path) == self._identity:
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(self.path)
@@ -66,6 +65,7 @@ class Helper(threading.Thread):
         if process is not None and process.stdin is not None:
             process.stdin.close()
         self.join(timeout=STOP_S)
+        self._listening.close()
 
     def _serve(self) -> int:
         """Start the process and wait for its end; its exit code."""

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
+from mcp.shared.exceptions import MCPError
 
 from mdmem.agents.caller import Caller
 from mdmem.agents.server import Session
@@ -31,18 +32,26 @@ def talk(started: StdioServerParameters, say: Talk[T], mode: str = "legacy", **m
 
     async def main() -> T:
         with Path(started.env["HOME"], "mcp.err").open("a") as errors:  # type: ignore[index]
-            async with Client(stdio_client(started, errlog=errors), mode=mode, **more) as client:
-                return await say(client)
+            return await _spoken(Client(stdio_client(started, errlog=errors), mode=mode, **more), say)
 
     return asyncio.run(main())
+
+
+async def _spoken(opened: Client, say: Talk[T]) -> T:
+    """What was said; an error of the server as it came, not as one of a group."""
+    async with opened as client:
+        try:
+            return await say(client)
+        except MCPError as error:
+            refusal = error
+    raise refusal
 
 
 def talk_here(say: Talk[T], caller: Caller | None = None, mode: str = "legacy", **more: Any) -> T:
     """The same with a server in this process, without any program."""
 
     async def main() -> T:
-        async with Client(Session(caller or Caller()).server, mode=mode, **more) as client:
-            return await say(client)
+        return await _spoken(Client(Session(caller or Caller()).server, mode=mode, **more), say)
 
     return asyncio.run(main())
 

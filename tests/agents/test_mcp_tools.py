@@ -283,8 +283,8 @@ def trusted(home: Home, name: str, rel: str, text: str) -> Path:
 def test_the_project_comes_from_the_argument_the_program_or_the_clients_roots(home: Home) -> None:
     root = trusted(home, "site one", "release.md", "Run make dist.\n")
 
-    def keys(caller: Caller | None = None, **more: Any) -> set[str]:
-        found = talk_here(lambda client: client.call_tool("list_memories", more.pop("arguments", {})), caller, **more)
+    def keys(caller: Caller | None = None, arguments: dict[str, Any] | None = None, **more: Any) -> set[str]:
+        found = talk_here(lambda client: client.call_tool("list_memories", arguments), caller, **more)
         return {memory["key"] for memory in found.structured_content["memories"]}
 
     async def roots(_: Any) -> Any:
