@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import socket
 import threading
 from typing import Any
@@ -17,11 +18,14 @@ def serve_here(hello: dict[str, Any], out: int) -> int:
     writing = threading.Thread(target=pump.receive, name="stdout", daemon=True)
     writing.start()
 
+    gc.disable()  # it would look at the SDK's hundreds of thousands of objects over and over while they are made
     import asyncio
 
     from mdmem.agents.caller import Caller
     from mdmem.agents.wire import log_to_file, serve
 
+    gc.freeze()
+    gc.enable()
     log_to_file()
     asyncio.run(serve(theirs, Caller.of(hello)))
     writing.join()

@@ -5,8 +5,8 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Callable
-from functools import cache, partial
-from typing import Any, TypeVar
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import unquote, urlsplit
 
 import anyio
@@ -19,14 +19,18 @@ from pydantic import ValidationError
 
 from mdmem import __version__
 from mdmem.agents.caller import Caller, Who, agent_of
-from mdmem.agents.desk import Desk
-from mdmem.agents.resources import list_page, read_text
-from mdmem.agents.shapes import Arguments, schema_of
-from mdmem.agents.tools import TOOLS, Shown, Tool
 from mdmem.agents.uris import TEMPLATES
 from mdmem.errors import AmbiguousError, MdmemError, UsageError
 from mdmem.outputs.text import clean
 
+if TYPE_CHECKING:
+    from mdmem.agents.desk import Desk
+    from mdmem.agents.resources import Page
+    from mdmem.agents.shapes import Arguments
+    from mdmem.agents.toolbox import Tool
+    from mdmem.agents.tools import Shown
+
+# What the answer to `initialize` doesn't need is imported when it is needed: a client waits for that answer.
 log = logging.getLogger(__name__)
 
 INSTRUCTIONS = """\
@@ -65,6 +69,8 @@ class Session:
     # --- tools ----------------------------------------------------------------
 
     async def list_tools(self, ctx: Context, params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
+        from mdmem.agents.toolbox import described_tools
+
         return types.ListToolsResult(tools=described_tools())
 
     async def call_tool(self, ctx: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
@@ -73,7 +79,7 @@ class Session:
             tool = _tool(params.name)
             wanted = _checked(tool, params.arguments or {})
             who = await self._who(ctx, wanted.cwd)
-            shown: Shown = await _in_thread(partial(tool.run, Desk(who), wanted))
+            shown = await _in_thread(partial(_run, tool, who, wanted))
         except MdmemError as error:
             return _refused(in_words(error))
         except Exception as error:
@@ -87,7 +93,12 @@ class Session:
     async def list_resources(
         self, ctx: Context, params: types.PaginatedRequestParams | None
     ) -> types.ListResourcesResult:
-        page = await self._found(ctx, lambda desk: list_page(desk, params.cursor if params else None))
+        def look(desk: Desk) -> Page:
+            from mdmem.agents.resources import list_page
+
+            return list_page(desk, params.cursor if params else None)
+
+        page = await self._found(ctx, look)
         resources = [types.Resource(**memory, mime_type="text/markdown") for memory in page.memories]
         return types.ListResourcesResult(resources=resources, next_cursor=page.cursor)
 
@@ -101,14 +112,20 @@ class Session:
         return types.ListResourceTemplatesResult(resource_templates=templates)
 
     async def read_resource(self, ctx: Context, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
-        text = await self._found(ctx, lambda desk: read_text(desk, params.uri))
+        def look(desk: Desk) -> str:
+            from mdmem.agents.resources import read_text
+
+            return read_text(desk, params.uri)
+
+        text = await self._found(ctx, look)
         contents = types.TextResourceContents(uri=params.uri, mime_type="text/markdown", text=text)
         return types.ReadResourceResult(contents=[contents])
 
     async def _found(self, ctx: Context, look: Callable[[Desk], T]) -> T:
         """What is asked for; resources have no other way to say that it is not there than an error of the protocol."""
         try:
-            return await _in_thread(partial(look, Desk(await self._who(ctx, None))))
+            who = await self._who(ctx, None)
+            return await _in_thread(lambda: look(_desk(who)))
         except MdmemError as error:
             raise MCPError(types.INVALID_PARAMS, in_words(error)) from error
         except Exception as error:
@@ -146,26 +163,17 @@ class Session:
         self._asked_for_roots, self._root = False, None
 
 
-@cache
-def described_tools() -> list[types.Tool]:
-    """The tools as clients are told of them."""
-    return [
-        types.Tool(
-            name=name,
-            title=tool.title,
-            description=tool.about,
-            input_schema=schema_of(tool.arguments),
-            output_schema=schema_of(tool.answer, of_answer=True),
-            annotations=types.ToolAnnotations(
-                title=tool.title,
-                read_only_hint=tool.reads,
-                destructive_hint=tool.destroys,
-                idempotent_hint=tool.repeats,
-                open_world_hint=False,
-            ),
-        )
-        for name, tool in TOOLS.items()
-    ]
+def _run(tool: Tool, who: Who, wanted: Arguments) -> Shown:
+    from mdmem.agents import tools
+
+    shown: Shown = getattr(tools, tool.run)(_desk(who), wanted)
+    return shown
+
+
+def _desk(who: Who) -> Desk:
+    from mdmem.agents.desk import Desk
+
+    return Desk(who)
 
 
 def in_words(error: MdmemError) -> str:
@@ -182,6 +190,8 @@ def _refused(text: str) -> types.CallToolResult:
 
 
 def _tool(name: str) -> Tool:
+    from mdmem.agents.toolbox import TOOLS
+
     if name not in TOOLS:
         import difflib
 

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import datetime
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any, NamedTuple
-
-from pydantic import BaseModel
 
 from mdmem import edit
 from mdmem.agents import shapes
@@ -35,19 +33,6 @@ class Shown(NamedTuple):
 
     text: str
     data: Json
-
-
-class Tool(NamedTuple):
-    """A tool as clients see it, and what it runs."""
-
-    title: str
-    about: str
-    arguments: type[shapes.Arguments]
-    answer: type[BaseModel]
-    run: Callable[[Desk, Any], Shown]
-    reads: bool = True
-    destroys: bool = False
-    repeats: bool = True  # calling it once more with the same arguments changes nothing more
 
 
 # --- finding ------------------------------------------------------------------
@@ -265,57 +250,3 @@ def _shown(desk: Desk, lines: list[str], data: Json, degraded: Iterable[str] = (
     missing, notes = [clean(line) for line in degraded], [clean(line) for line in desk.notes]
     lines = [*lines, *(f"note: {line}" for line in (*missing, *notes))]
     return Shown("\n".join(lines), {**data, "degraded": missing, "notes": notes})
-
-
-RECALL = Tool(
-    "Recall a memory", "Read one memory whole, by its key. Counts as a use of it.", shapes.Recall, shapes.Whole, recall
-)
-PROPOSE = Tool(
-    "Propose a memory",
-    "Propose something worth remembering in later sessions. It waits for the person's approval; nothing is remembered "
-    "at once.",
-    shapes.Propose,
-    shapes.Proposed,
-    propose,
-    reads=False,
-)
-TOOLS: dict[str, Tool] = {
-    "search_memory": Tool(
-        "Search memory",
-        "Find what is remembered about a question: rules, decisions, procedures, capabilities, facts. Keys and "
-        "one-liners, best first; read one whole with recall_memory. Search before you say that you can't.",
-        shapes.Search,
-        shapes.Hits,
-        search,
-    ),
-    "recall_memory": RECALL,
-    "memory_read": RECALL._replace(about="The same as recall_memory."),
-    "list_memories": Tool("List memories", "List what is remembered, by scope.", shapes.List, shapes.Lines, listing),
-    "list_memory_conflicts": Tool(
-        "List conflicts",
-        "List pairs of memories that can't both hold.",
-        shapes.Conflicts,
-        shapes.ConflictList,
-        conflicts,
-    ),
-    "propose_memory": PROPOSE,
-    "memory_write": PROPOSE._replace(about="The same as propose_memory: it proposes, a person approves."),
-    "supersede_memory": Tool(
-        "Propose to supersede a memory",
-        "Propose what is to take the place of a memory that no longer holds. It waits for the person's approval.",
-        shapes.Supersede,
-        shapes.Proposed,
-        supersede,
-        reads=False,
-    ),
-    "update_notes": Tool(
-        "Update your notes",
-        "Write your own working notes, which you alone are given again in later sessions.",
-        shapes.Notes,
-        shapes.Noted,
-        note,
-        reads=False,
-        destroys=True,
-        repeats=False,
-    ),
-}

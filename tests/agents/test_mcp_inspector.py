@@ -1,6 +1,6 @@
 """The MCP inspector's command line, a client that is not ours, speaks with `mdmem mcp`.
 
-It comes from npm, into a folder of this test session. By hand: npm install @modelcontextprotocol/inspector-cli@1.0.3
+It comes from npm, into a folder of this test session; nothing has to be installed by hand but node and npm.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from tests.conftest import ROOT, Home
 
 __all__ = ["served"]
 
-PACKAGE = "@modelcontextprotocol/inspector-cli@1.0.3"  # the last that runs on node 20
+PACKAGE = "@modelcontextprotocol/inspector@1.0.3"  # its command line runs on node 20; that of 2.x does not
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.timeout(600),
@@ -36,8 +36,8 @@ def inspector(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ["npm", "install", "--prefix", str(folder), "--no-audit", "--no-fund", "--ignore-scripts", PACKAGE],
         env=env, capture_output=True, text=True, timeout=300, check=False,
     )  # fmt: skip
-    assert done.returncode == 0, f"npm install {PACKAGE} failed:\n{done.stdout}{done.stderr}"
-    return folder / "node_modules" / ".bin" / "mcp-inspector-cli"
+    assert done.returncode == 0, f"by hand: npm install {PACKAGE}\n{done.stdout}{done.stderr}"
+    return folder / "node_modules" / ".bin" / "mcp-inspector"
 
 
 @pytest.fixture
@@ -55,7 +55,7 @@ def wrapper(home: Home) -> Path:
 def test_the_inspector_lists_and_calls_everything(inspector: Path, wrapper: Path, served: Home) -> None:
     def inspect(method: str, *args: str) -> dict[str, Any]:
         done = subprocess.run(
-            [str(inspector), str(wrapper), "mcp", "--method", method, *args],
+            [str(inspector), "--cli", str(wrapper), "mcp", "--method", method, *args],
             env=served.env, cwd="/", capture_output=True, text=True, timeout=120, check=False,
         )  # fmt: skip
         assert done.returncode == 0, (method, args, done.stdout, done.stderr)

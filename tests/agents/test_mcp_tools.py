@@ -11,8 +11,7 @@ from jsonschema import Draft202012Validator
 from mcp.shared.exceptions import MCPError
 
 from mdmem.agents.caller import Caller, agent_of
-from mdmem.agents.server import described_tools
-from mdmem.agents.tools import TOOLS
+from mdmem.agents.toolbox import TOOLS, described_tools
 from mdmem.agents.uris import find_place, uri_of
 from mdmem.candidates import inbox
 from tests.agents.clients import call_here, talk_here, text_of
