@@ -105,6 +105,11 @@ def _conflict_line(pair: Json) -> str:
 
 def propose(desk: Desk, wanted: shapes.Propose) -> Shown:
     app = App()
+    untrusted = app.untrusted_at(desk.who.cwd) if wanted.scope is None else None
+    if untrusted:
+        desk.notes.append(
+            f"{untrusted} is not trusted here (see mdmem trust): this is proposed for the user's own scope"
+        )
     target = app.target(wanted.scope, desk.who.cwd, desk.who.agent if wanted.scope == "agent" else None)
     fields = _fields(
         name=wanted.name, description=wanted.description, type=wanted.type or "", key=wanted.key,

@@ -56,8 +56,10 @@ class Helper(threading.Thread):
 
     def stop(self) -> None:
         """No more callers. The process ends now, or, where it serves somebody, when the last one has left."""
+        if self._over.is_set():
+            return
         self._over.set()
-        self._ring.send(b"!")
+        self._ring.close()
         if self._identity is not None and file_identity(self.path) == self._identity:
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(self.path)
@@ -65,19 +67,23 @@ class Helper(threading.Thread):
         if process is not None and process.stdin is not None:
             process.stdin.close()
         self.join(timeout=STOP_S)
+        self._bell.close()
         self._listening.close()
 
     def _serve(self) -> int:
         """Start the process and wait for its end; its exit code."""
         descriptor = self._listening.fileno()
-        self._process = subprocess.Popen(
+        with subprocess.Popen(
             [*self.command, str(descriptor)],
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             pass_fds=[descriptor],
             cwd="/",
-        )
-        return self._process.wait()
+        ) as process:
+            self._process = process
+            if self._over.is_set() and process.stdin is not None:
+                process.stdin.close()  # `stop` came while it was started
+            return process.wait()
 
     def _turn_away(self) -> None:
         """Let go of those who wait: they can do without, and each would start a process that fails."""

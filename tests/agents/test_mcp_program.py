@@ -23,7 +23,7 @@ from tests.agents.clients import program, talk, text_of
 from tests.agents.test_mcp_tools import DEPLOY, GOOD
 from tests.conftest import ROOT, Daemon, Home, wait_until
 
-pytestmark = pytest.mark.slow
+slow = pytest.mark.slow
 
 INITIALIZE = {
     "jsonrpc": "2.0", "id": 1, "method": "initialize",
@@ -94,6 +94,7 @@ def hosts(daemon: Daemon) -> list[psutil.Process]:
 # --- with and without a daemon --------------------------------------------------
 
 
+@slow
 @pytest.mark.parametrize("mode", ["legacy", "auto"])
 def test_the_official_client_lists_and_calls_every_tool(served: Home, mode: str) -> None:
     async def everything(client: Any) -> tuple[list[str], dict[str, Any], list[Any], Any]:
@@ -111,6 +112,7 @@ def test_the_official_client_lists_and_calls_every_tool(served: Home, mode: str)
     assert read.contents[0].text == DEPLOY
 
 
+@slow
 def test_who_calls_comes_from_the_environment_or_the_command_line(served: Home) -> None:
     async def note(client: Any) -> Any:
         return (await client.call_tool("update_notes", {"text": "x"})).structured_content["path"]
@@ -140,8 +142,9 @@ def test_all_that_was_asked_is_answered_before_the_end(served: Home) -> None:
     assert {answer["id"] for answer in answers} == {1, 2, "three"}
 
 
+@slow
 def test_l6_the_handshake_waits_for_no_index(home: Home) -> None:
-    """The index is locked by another, and the config is broken: the answer to initialize needs neither."""
+    """The config is broken, so that no index can be opened: the answer to initialize needs none."""
     (home.mdmem).mkdir()
     (home.mdmem / "config.toml").write_text("[recall]\nnonsense = 1\n")
     with running(home) as started:
@@ -153,6 +156,7 @@ def test_l6_the_handshake_waits_for_no_index(home: Home) -> None:
     assert "nonsense is not a setting" in told["content"][0]["text"]
 
 
+@slow
 def test_a_daemon_that_stops_and_starts_again_is_not_felt(home: Home) -> None:
     home.put("deploy.md", DEPLOY)
     first = Daemon(home)
@@ -184,6 +188,7 @@ def test_a_daemon_that_stops_and_starts_again_is_not_felt(home: Home) -> None:
 # --- the warm host --------------------------------------------------------------
 
 
+@slow
 def test_l7_many_clients_share_one_host_and_one_watcher(daemon: Daemon, home: Home) -> None:
     with contextlib.ExitStack() as stack:
         clients = [stack.enter_context(running(home)) for _ in range(5)]
@@ -203,6 +208,7 @@ def test_l7_many_clients_share_one_host_and_one_watcher(daemon: Daemon, home: Ho
             assert "_ssl" not in maps
 
 
+@slow
 def test_a_host_that_was_killed_is_told_of_and_comes_back(daemon: Daemon, home: Home) -> None:
     with running(home) as started:
         started.open()
@@ -220,6 +226,7 @@ def test_a_host_that_was_killed_is_told_of_and_comes_back(daemon: Daemon, home: 
         assert again.pid != host.pid
 
 
+@slow
 def test_the_host_ends_with_the_daemon_however_that_ends(home: Home) -> None:
     for number in (signal.SIGTERM, signal.SIGKILL):
         daemon = Daemon(home)
@@ -237,6 +244,7 @@ def test_the_host_ends_with_the_daemon_however_that_ends(home: Home) -> None:
     home.run("down")
 
 
+@slow
 def test_a_host_that_cannot_start_leaves_the_program_to_serve_itself(home: Home, tmp_path: Path) -> None:
     broken = tmp_path / "mcp_types"
     broken.mkdir()
@@ -273,6 +281,7 @@ def test_the_hosts_socket_is_for_this_person_alone(daemon: Daemon, home: Home) -
 # --- streams --------------------------------------------------------------------
 
 
+@slow
 def test_l5_a_library_that_prints_from_c_does_not_reach_the_client(home: Home, tmp_path: Path) -> None:
     home.put("deploy.md", DEPLOY)
     (tmp_path / "apsw.py").write_text(
@@ -302,6 +311,7 @@ def test_without_a_standard_output_it_says_so(home: Home) -> None:
     assert b"Traceback" not in done.stderr
 
 
+@slow
 def test_l8_a_client_that_vanishes_leaves_nothing_behind(served: Home) -> None:
     for say in ([], [INITIALIZE], [INITIALIZE, INITIALIZED, LIST], [b'{"jsonrpc": "2.0", "id": 1, "meth']):
         with running(served) as started:
@@ -339,6 +349,7 @@ def test_l8_junk_is_answered_as_junk_and_does_no_harm(served: Home) -> None:
     assert not by_id[2][0]["result"]["isError"]
 
 
+@slow
 @pytest.mark.parametrize("last", [False, True])
 def test_l8_a_request_of_50_mb_is_refused_by_its_id_and_the_session_goes_on(served: Home, last: bool) -> None:
     padding = b'"params": {"name": "propose_memory", "arguments": {"text": "' + b'x, \\"id\\": 5, ' * 3_700_000 + b'"}}'
@@ -356,6 +367,7 @@ def test_l8_a_request_of_50_mb_is_refused_by_its_id_and_the_session_goes_on(serv
     assert not (served.mdmem / "inbox").exists()
 
 
+@slow
 def test_a_message_just_below_the_bound_goes_through(served: Home) -> None:
     text = "x" * (MAX_MESSAGE_BYTES - 500)
     asked = {**LIST, "params": {"name": "search_memory", "arguments": {"query": text}}}

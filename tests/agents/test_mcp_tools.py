@@ -132,6 +132,25 @@ def test_one_name_does_for_a_list() -> None:
     assert len(call_here("list_memories", type="capability", scope="user").structured_content["memories"]) == 1
 
 
+def test_conflicts_say_which_memory_counts(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    from mdmem.agents.desk import Desk
+
+    def place(key: str) -> dict[str, Any]:
+        path = str(home.user / f"{key}.md")
+        return {"key": key, "scope": "user", "scope_ref": None, "path": path, "description": f"{key}\n"}
+
+    pairs = [
+        {"winner": place("new"), "loser": place("old"), "reason": "newer", "waits": False},
+        {"winner": place("a"), "loser": place("b"), "reason": "they differ", "waits": True},
+    ]
+    monkeypatch.setattr(Desk, "ask", lambda *_, **__: {"conflicts": pairs})
+    result = call_here("list_memory_conflicts")
+
+    assert "- new counts, old is not recalled: newer" in text_of(result)
+    assert "- a and b can't both hold (they differ)" in text_of(result)
+    assert result.structured_content["conflicts"][0]["loser"]["uri"] == "mdmem://user/old"
+
+
 # --- proposing ------------------------------------------------------------------
 
 
@@ -148,6 +167,14 @@ def test_a_proposal_waits_and_is_no_memory(home: Home) -> None:
     assert waiting.candidate.evidence[0].agent == "mcp"
     assert call_here("search_memory", query="tabs", mode="keyword").structured_content["memories"] == []
     assert list(home.user.glob("*.md")) == [home.user / "deploy.md", *home.user.glob("MEMORY.md")]
+
+
+def test_a_proposal_in_a_project_that_is_not_trusted_is_the_users(home: Home) -> None:
+    home.put("x.md", "x\n", home.work / ".mdmem")
+    told = call_here("propose_memory", text="Use tabs.", cwd=str(home.work)).structured_content
+
+    assert "not trusted" in told["notes"][0]
+    assert inbox.read(str(home.mdmem / "inbox"), told["candidate"]).candidate.scope == "user"
 
 
 def test_a_proposal_twice_is_one_candidate(home: Home) -> None:
