@@ -17,6 +17,7 @@ from typing import Any, Protocol
 
 from mdmem import document, files
 from mdmem.app.app import App, Roster
+from mdmem.app.conflicts import conflicts_of
 from mdmem.app.graph import MAX_HOPS, View, walk
 from mdmem.app.inject import Turn, inject
 from mdmem.app.listing import Filter
@@ -94,6 +95,7 @@ class Answers:
             "event": self.event,
             "find": self.find,
             "graph": self.graph,
+            "conflicts": self.conflicts,
             "sync": self.sync,
             "reindex": self.reindex,
             "status": self.status,
@@ -218,6 +220,12 @@ class Answers:
             ids = _folder_ids(db, self._scopes(request))
             view = View(ids, self._hidden(request), bool(request.get("include_invalid")), _now())
             return walk(db, start, view, hops)
+
+    def conflicts(self, request: Request) -> dict[str, Any]:
+        """The memories of the caller's scopes that can't both hold."""
+        with self.backend.reader() as db:
+            ids = _folder_ids(db, self._scopes(request))
+            return {"conflicts": conflicts_of(db, ids, self._hidden(request))}
 
     def find(self, request: Request) -> dict[str, Any]:
         """The one memory that `key` means: its listing, scope folder and relative path. Errors as in `resolve`."""

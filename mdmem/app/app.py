@@ -64,6 +64,11 @@ class App:
     def agents_folder(self) -> str:
         return _folder(self.settings.scopes.agents, self.paths.agents)
 
+    @property
+    def inbox_folder(self) -> str:
+        """Where proposed memories wait: no scope folder, so nothing in it is indexed."""
+        return _folder(self.settings.scopes.inbox, self.paths.inbox)
+
     def agent_scope(self, agent: str) -> Scope:
         """The scope of an agent, whether its folder is there yet or not. Raises UsageError for an unsafe id."""
         return Scope("agent", check_ref(agent), f"{self.agents_folder}/{agent}")
@@ -228,8 +233,7 @@ class App:
         Nor the inbox and the agents' folders: what waits for review would be recalled, and what is one agent's alone
         would be everyone's.
         """
-        inbox = _folder(self.settings.scopes.inbox, self.paths.inbox)
-        ours = (self.paths.state, self.paths.runtime, self.paths.scopes_file, inbox, self.agents_folder)
+        ours = (self.paths.state, self.paths.runtime, self.paths.scopes_file, self.inbox_folder, self.agents_folder)
         for own in ours:
             real = os.path.realpath(own)
             for scope in roster.scopes:

@@ -40,6 +40,7 @@ COMMANDS: dict[str, Entry] = {
     "graph": Entry("find", "graph", "Show what a memory is joined to."),
     "inject": Entry("find", "inject", "Print what an agent is told of memory this turn."),
     "hook": Entry("connect", "hook", "Answer a hook of an agent (agents run this)."),
+    "mcp": Entry("connect", "mcp", "Serve memory to an agent over MCP, on standard input and output."),
     "check": Entry("keep", "check", "Look for mistakes in memory files; for pre-commit and CI."),
     "sync": Entry("keep", "keep", "Wait until the index has everything that is on disk."),
     "reindex": Entry("keep", "keep", "Make the index anew from the files."),

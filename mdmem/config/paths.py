@@ -47,6 +47,10 @@ class Paths:
         return f"{self.state}/ledger.db"
 
     @property
+    def mcp_socket(self) -> str:
+        return f"{os.path.dirname(self.socket)}/mcp.sock"
+
+    @property
     def log(self) -> str:
         return f"{self.state}/mdmem.log"
 
@@ -116,6 +120,12 @@ def _socket(runtime: str) -> str:
 def environment(prefix: str = "MDMEM_") -> dict[str, str]:
     """The settings among the environment's variables, without the prefix."""
     return {k[len(prefix) :]: v for k, v in os.environ.items() if k.startswith(prefix) and k != "MDMEM_HOME"}
+
+
+def calling() -> tuple[str | None, str | None]:
+    """Which agent a program was started for, and the folder it works in, where variables say so."""
+    said = environment()
+    return said.get("AGENT", "").strip() or None, said.get("CWD", "").strip() or None
 
 
 def secret(name: str) -> str | None:

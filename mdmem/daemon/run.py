@@ -13,6 +13,7 @@ from typing import Any
 from mdmem import __version__
 from mdmem.app import Answers, App
 from mdmem.daemon.filler import Filler
+from mdmem.daemon.helper import Helper
 from mdmem.daemon.live import Live, Readers
 from mdmem.daemon.server import PROTOCOL, Server
 from mdmem.daemon.watches import Watches
@@ -23,6 +24,7 @@ from mdmem.hooks import Hooks
 log = logging.getLogger(__name__)
 
 STOP_S = 1.0
+MCP_HOST = (sys.executable, "-m", "mdmem.agents.mcp_host")  # of a room above: started, never imported
 
 
 class Daemon:
@@ -51,12 +53,14 @@ class Daemon:
         hurried = Live(app, self.worker, self.readers, self.filler, self.watches, hurried=True)
         self.hooks = Hooks(Answers(hurried))
         self.server = Server(app.paths.socket, self._handle, self.hooks.answer)
+        self.mcp = Helper(app.paths.mcp_socket, MCP_HOST)
 
     def start(self) -> None:
         """The socket answers first; then the watches are armed; then everything is looked at."""
         self.worker.post(lambda store: self._first_look())
         self.worker.start()
         self.server.start()
+        self.mcp.start()
         self.filler.start()
         log.info("started", extra={"version": __version__, "pid": os.getpid()})
 
@@ -104,6 +108,7 @@ class Daemon:
     def stop(self) -> None:
         """Within a second; what is under way is finished or rolled back."""
         self.server.stop()
+        self.mcp.stop()
         self.worker.stop()
         self.worker.join(timeout=5 * STOP_S)
         self.watches.stop()

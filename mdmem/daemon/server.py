@@ -40,7 +40,7 @@ class Server(threading.Thread):
         self.handle = handle
         self.handle_hook = handle_hook
         self._free = threading.BoundedSemaphore(MAX_CONNECTIONS)
-        self._socket = _listen(path)
+        self._socket = listen(path)
         self._identity = file_identity(path)
         self._over = threading.Event()
 
@@ -140,7 +140,7 @@ def peer_uid(connection: socket.socket) -> int:
     return int(struct.unpack("3i", data)[1])
 
 
-def _listen(path: str) -> socket.socket:
+def listen(path: str) -> socket.socket:
     """Bind the socket, 0600. A stale one is removed: the caller holds the lock, so nobody answers on it."""
     with contextlib.suppress(FileNotFoundError):
         os.unlink(path)
