@@ -1,0 +1,88 @@
+"""A message in; which of its sentences say that the assistant could not do something, weighed with what stands around them, out."""
+
+from __future__ import annotations
+
+import re
+from functools import reduce
+from operator import or_
+
+from mdmem.hooks.inability import chinese, english
+from mdmem.hooks.inability.prose import sentences
+from mdmem.hooks.inability.signs import Sign
+
+NEAR = 1  # how many sentences away a reason may stand
+LATER = 2  # how many sentences later it may turn out well
+MAX_SENTENCE = 1_000  # characters of a sentence that are read
+
+_HAN = re.compile(r"[\u4e00-\u9fff]")
+# No sentence without one of these says what can't be done: most are passed over by it.
+_TRIGGER = re.compile(
+    r"n['’]?t\b|\bno[tnr]?\b|neither|cannot|unable|lack|missing|without|yourself|manually|by (?:hand|you)|prevent|block|stuck|refus|reject|den(?:y|ied)"
+    r"|fail|impossible|incapable|someone|beyond|only you|stopp|forbid|insufficient|[没沒无無不未缺失拒限禁自手需请請麻]",
+    re.IGNORECASE,
+)
+
+
+def inability(message: str) -> str | None:
+    """The sentences in which a closing message says that the assistant can't do, or could not do, what it was to do, for
+    want of access, rights, tools or a network; None where it says no such thing. Any text gets an answer.
+    """
+    found = sentences(message)
+    reader = _Reader([one.said[:MAX_SENTENCE] for one in found])
+    said = [one.text for at, one in enumerate(found) if _TRIGGER.search(one.said) and reader.says(at)]
+    return "\n".join(said) or None
+
+
+class _Reader:
+    """Reads each sentence once, and only those that are asked for."""
+
+    def __init__(self, said: list[str]) -> None:
+        self.said = said
+        self._signs: dict[int, list[Sign]] = {}
+
+    def says(self, at: int) -> bool:
+        """Whether a sentence says that something can't be done, and nothing around it undoes that."""
+        firm = Sign.NONE
+        for place, sign in enumerate(self.signs(at)):
+            if sign & (Sign.CANNOT | Sign.MAYBE | Sign.REASON | Sign.UNDONE) and not self._is_undone(at, place):
+                firm |= sign
+        if firm & Sign.CANNOT:
+            return True
+        return bool(firm & (Sign.MAYBE | Sign.UNDONE)) and self._has_reason(at)
+
+    def signs(self, at: int) -> list[Sign]:
+        if at not in self._signs:
+            text = self.said[at]
+            self._signs[at] = (chinese if _HAN.search(text) else english).signs(text)
+        return self._signs[at]
+
+    def _all(self, at: int) -> Sign:
+        held = (sign for sign in self.signs(at) if not sign & Sign.VOID) if 0 <= at < len(self.said) else ()
+        return reduce(or_, held, Sign.NONE)
+
+    def _has_reason(self, at: int) -> bool:
+        near = range(at - NEAR, at + NEAR + 1)
+        return any(self._all(n) & (Sign.REASON | Sign.CANNOT) for n in near)
+
+    def _is_undone(self, at: int, place: int) -> bool:
+        """Whether what a clause says did not hold, or turned out well in the end."""
+        signs = self.signs(at)
+        if signs[place] & Sign.VOID:
+            return True
+        early = any(sign & Sign.EARLY for sign in signs[: place + 1])
+        if _turns_out(signs[place + 1 :], early=early):
+            return True
+        for following in map(self.signs, range(at + 1, min(at + 1 + LATER, len(self.said)))):
+            if _turns_out(following, early=early):
+                return True
+        return False
+
+
+def _turns_out(signs: list[Sign], *, early: bool) -> bool:
+    """Whether a deed is told that was done after all, with a word that joins it to what was said before."""
+    then = early
+    for sign in signs:
+        then = then or bool(sign & Sign.THEN)
+        if then and sign & Sign.DONE and not sign & Sign.VOID:
+            return True
+    return False
