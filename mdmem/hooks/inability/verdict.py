@@ -18,7 +18,7 @@ _HAN = re.compile(r"[\u4e00-\u9fff]")
 # No sentence without one of these says what can't be done: most are passed over by it.
 _TRIGGER = re.compile(
     r"n['’]?t\b|\bno[tnr]?\b|neither|cannot|unable|lack|missing|without|yourself|manually|by (?:hand|you)|prevent|block|stuck|refus|reject|den(?:y|ied)"
-    r"|fail|impossible|incapable|someone|beyond|only you|stopp|forbid|insufficient|[没沒无無不未缺失拒限禁自手需请請麻]",
+    r"|fail|impossible|incapable|someone|beyond|only you|stopp|forbid|insufficient|wall|dead end|roadblock|only|out of|on you\b|limited|[没沒无無不未缺失拒限禁自手需请請麻]",
     re.IGNORECASE,
 )
 
@@ -69,7 +69,8 @@ class _Reader:
         signs = self.signs(at)
         if signs[place] & Sign.VOID:
             return True
-        early = any(sign & Sign.EARLY for sign in signs[: place + 1])
+        # What another clause has to make an inability of is undone by any success; what is said outright is not.
+        early = any(sign & Sign.EARLY for sign in signs[: place + 1]) or not signs[place] & Sign.CANNOT
         if _turns_out(signs[place + 1 :], early=early):
             return True
         for following in map(self.signs, range(at + 1, min(at + 1 + LATER, len(self.said)))):
@@ -80,9 +81,11 @@ class _Reader:
 
 def _turns_out(signs: list[Sign], *, early: bool) -> bool:
     """Whether a deed is told that was done after all, with a word that joins it to what was said before."""
-    then = early
+    then, but = early, False
     for sign in signs:
-        then = then or bool(sign & Sign.THEN)
-        if then and sign & Sign.DONE and not sign & Sign.VOID:
+        then, but = then or bool(sign & Sign.THEN), but or bool(sign & Sign.BUT)
+        # `but the code is pushed` may be of something else than what failed; `but it worked` is not.
+        turned = (then and sign & (Sign.DONE | Sign.WORKED)) or (but and sign & Sign.WORKED)
+        if turned and not sign & Sign.VOID:
             return True
     return False
