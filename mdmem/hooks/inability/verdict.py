@@ -6,7 +6,6 @@ import re
 from functools import reduce
 from operator import or_
 
-from mdmem.hooks.inability import chinese, english
 from mdmem.hooks.inability.prose import sentences
 from mdmem.hooks.inability.signs import Sign
 
@@ -33,6 +32,17 @@ def inability(message: str) -> str | None:
     return "\n".join(said) or None
 
 
+def _read(text: str) -> list[Sign]:
+    # A grammar is some 20 ms of patterns to compile: only that of the message's own language is loaded.
+    if _HAN.search(text):
+        from mdmem.hooks.inability import chinese
+
+        return chinese.signs(text)
+    from mdmem.hooks.inability import english
+
+    return english.signs(text)
+
+
 class _Reader:
     """Reads each sentence once, and only those that are asked for."""
 
@@ -53,7 +63,7 @@ class _Reader:
     def signs(self, at: int) -> list[Sign]:
         if at not in self._signs:
             text = self.said[at]
-            self._signs[at] = (chinese if _HAN.search(text) else english).signs(text)
+            self._signs[at] = _read(text)
         return self._signs[at]
 
     def _all(self, at: int) -> Sign:
