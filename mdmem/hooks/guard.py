@@ -6,13 +6,13 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from mdmem.hooks.inability import inability
-from mdmem.hooks.kinship import kinship, words_of
+from mdmem.hooks.kinship import about, aliases, kinship, words_of
 
 Ask = Callable[[dict[str, Any]], dict[str, Any]]
 Found = Mapping[str, Any]
 
 TYPES = ["capability", "procedure"]
-MAX_SAID, MAX_PROMPT = 600, 1_000  # characters that are searched with
+MAX_SAID, MAX_BEFORE, MAX_PROMPT = 600, 120, 1_000  # characters that are searched with
 MAX_NAME, MAX_LINE, MAX_PROOF = 120, 240, 120
 MAX_TOLD, MAX_PROBE = 520, 300  # as they stand in the text, encoded
 DEPTH = 10  # hits that are looked at
@@ -36,7 +36,10 @@ def guard(ask: Ask, message: str, prompt: str, who: Mapping[str, str | None]) ->
     if said is None:
         return None
     caller = {"cwd": who.get("cwd"), "agent": who.get("agent")}
-    best = _match(ask, said[-MAX_SAID:], prompt[:MAX_PROMPT], caller)
+    said, prompt = said[:MAX_SAID], prompt[:MAX_PROMPT]
+    # `No permission.` is about what was asked.
+    what = _with_before(message, said) if words_of(said).all else f"{said}\n{prompt}"
+    best = _match(ask, what, prompt, caller)
     if best is None:
         return None
     shown = ask({"op": "show", "key": best["path"], **caller})
@@ -48,18 +51,24 @@ def guard(ask: Ask, message: str, prompt: str, who: Mapping[str, str | None]) ->
 
 def _match(ask: Ask, said: str, prompt: str, caller: dict[str, Any]) -> Found | None:
     """The valid memory that has most to do with it; among equals the one that recall has first."""
-    answer = ask({"op": "search", "query": f"{said}\n{prompt}", "type": TYPES, "limit": DEPTH, **caller})
     what, asked = words_of(said), words_of(prompt)
+    query = "\n".join((said, prompt, " ".join(aliases(what))))
+    answer = ask({"op": "search", "query": query, "type": TYPES, "limit": DEPTH, **caller})
     best, most = None, 0
     for hit in answer.get("hits", ()):
         if hit.get("invalid") or hit.get("broken"):
             continue
-        title = words_of(f"{hit['key']} {hit['name']}")
-        about = words_of(" ".join((hit["key"], hit["name"], hit["description"], *hit["entities"], *hit["tags"])))
-        kin = kinship(what, asked, about, title)
+        kin = kinship(what, asked, about(hit["key"], hit["name"], hit["description"], hit["entities"]))
         if kin > most:
             best, most = hit, kin
     return best
+
+
+def _with_before(message: str, said: str) -> str:
+    """What was said, with what stands before it in the message: `The upload is left to do. I have no key for it.`"""
+    first = said.partition("\n")[0]
+    at = message.find(first[:MAX_BEFORE])
+    return f"{message[max(at - MAX_BEFORE, 0) : at]}\n{said}" if at > 0 else said
 
 
 def _text(memory: Found) -> str:

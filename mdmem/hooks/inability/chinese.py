@@ -9,38 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from mdmem.hooks.inability.han import simplified
 from mdmem.hooks.inability.signs import Sign
 
 
 def _any(words: str) -> str:
     return "|".join(sorted(words.split(), key=len, reverse=True))
-
-
-# --- one spelling for what has several ----------------------------------------------------------------------
-
-_SIMPLE = str.maketrans(
-    "沒無權憑證這邊個發環網絡連線執請動辦裡裝錄檔讀寫號碼進過還來為後從說問題訪開關錯確認試設備帳戶電腦雲臺機時間實體應該們會對將現場點擊協幫"
-    "導勞業務標識許記讓統級組結構給繼續維護資質鑰鎖銷門閉閱雙難離項順預頁類顯驗麼據傳載測譯貼鏡叢專案佈復權觸購買帶選擇碼擋讓絕聯單誰獲採僅終種變庫滿擬簽產達麻煩親處滾",
-    "没无权凭证这边个发环网络连线执请动办里装录档读写号码进过还来为后从说问题访开关错确认试设备账户电脑云台机时间实体应该们会对将现场点击协帮"
-    "导劳业务标识许记让统级组结构给继续维护资质钥锁销门闭阅双难离项顺预页类显验么据传载测译贴镜丛专案布复权触购买带选择码挡让绝联单谁获采仅终种变库满拟签产达麻烦亲处滚",
-)
-_TERMS = {
-    "您": "你",
-    "登入": "登录",
-    "存取": "访问",
-    "使用者": "用户",
-    "连线": "连接",
-    "金钥": "密钥",
-    "凭据": "凭证",
-    "帐号": "账号",
-    "沒": "没",
-    "甭": "不用",
-}
-_TERM = re.compile(_any(" ".join(_TERMS)))
-
-
-def _plain(text: str) -> str:
-    return _TERM.sub(lambda term: _TERMS[term[0]], text.translate(_SIMPLE).lower())
 
 
 _SPLIT = re.compile(r"[,，;；:：()（）—–、]+|(?:(?<=[^\s])(?=(?:但是|但|不过|所以|因此|因而|导致|故而|于是|然后|后来|而且|并且)))")
@@ -156,7 +130,7 @@ _GOAL = re.compile(r"设计如此|预期行为|expected|已知限制|按设计|�
 
 def signs(text: str) -> list[Sign]:
     """The signs of each clause, in order."""
-    plain = _plain(text)
+    plain = simplified(text)
     if _QUESTION.search(plain.strip()):
         return [Sign.VOID]
     found: list[Sign] = []
