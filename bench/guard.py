@@ -2,9 +2,9 @@
 
     python bench/guard.py
 
-The messages are tests/hooks/closing_messages.jsonl, by the part that they were written for (see docs/benchmarks.md). The
-whole guard is asked over a store of tests/hooks/guarded_memories.jsonl, without an embedder: `memory` of a message names
-the memories that help, [] where none does, and null where it may be told of one or not (such are not counted).
+The messages are tests/hooks/closing_messages.jsonl, by the part that they were written for (see docs/benchmarks.md).
+The whole guard is asked over a store of tests/hooks/guarded_memories.jsonl, without an embedder: `memory` of a message
+names the memories that help, [] where none does, and null where it may be told of one or not (such are not counted).
 """
 
 from __future__ import annotations
@@ -62,10 +62,14 @@ def score(messages: Iterable[Message], says: Callable[[Message], bool]) -> Score
     return total
 
 
+def memory_text(one: dict[str, Any]) -> str:
+    """The file of one of the memories."""
+    return memory(one["description"], **{key: value for key, value in one.items() if key != "description"})
+
+
 def fill(bed: Bed) -> None:
     for one in read("guarded_memories.jsonl"):
-        front = {key: value for key, value in one.items() if key != "description"}
-        bed.put(f"{one['key'].replace(':', '-')}.md", memory(one["description"], **front))
+        bed.put(f"{one['key'].replace(':', '-')}.md", memory_text(one))
     bed.sync()
 
 

@@ -1,6 +1,7 @@
 """Two texts in, whether they are about the same deed or thing out: words, in English and Chinese, no model.
 
-A memory is only worth an interruption where it is about what could not be done: it must share a thing of its own (a name,
+A memory is only worth an interruption where it is about what could not be done: it must share a thing of its own (a
+name,
 a tool, a host), or a deed and a thing. That both speak of access, servers or failures makes no match.
 """
 
@@ -84,25 +85,32 @@ _THINGS = {
 # Words of any inability, and of any sentence: that two texts share them says nothing.
 _SAID_OF_ALL = frozenset(
     """
-    a about able api url cli ui http https json id token tokens key keys login logged log-in auth authenticated authenticate sso password passwords machine box config container access account action admin after again all also always am an and any are as ask asks at available back be
+    a about able api url cli ui http https json id token tokens key keys login logged log-in auth authenticated
+    authenticate sso password passwords machine box config container access account action admin after again all
+    also always am an and any are as ask asks at available back be
     because been before being below blocked but by can cannot cant change changes check code command commands complete
     completed configured could couldn credential credentials current currently denied did didn directly do does doesn
     doing done don each else enough environment error every everything expired failed few file files finish first for
     forbidden from further get gets give go goes going got had has hasn have haven having help here how however i if
     in inside instead into is isn it its just keep know lack last left let like limited lets ll local locally look made
     make manual manually may me means might missing mode more most must my myself name necessary need needed needs never
-    new next no none nor not note nothing now of off ok old on once one only open operation pass passes passed settings or order other our out over
-    own part permission permissions please possible project proper provided re ready reach really remains remote required
+    new next no none nor not note nothing now of off ok old on once one only open operation pass passes passed
+    settings or order other our out over
+    own part permission permissions please possible project proper provided re ready reach really remains remote
+    required
     requires right rights role run running runs s same sandbox see session set shell should side since so some someone
     something soon start still step stop such sure system t take task terminal than that the their them then there
-    therefore these they thing things this those through time to too tool tools tried try two unable under until up update
+    therefore these they thing things this those through time to too tool tools tried try two unable under until up
+    update
     updated us use used user uses using valid ve verify very via want was wasn way we were what when where whether which
     while who why will with within without won work working works would write yet you your yourself sorry unfortunately
     """.split()
 )
 _SAID_OF_ALL_ZH = re.compile(
-    "没有办法|没办法|没有权限|没有|无法|没法|不能|没能|未能|权限|凭证|凭据|账号|密码|需要|自己|手动|执行|操作|访问|环境|沙箱|当前|目前|这边|我们|你们|抱歉|所以|因此|因为|由于|但是|不过|已经|"
-    "可以|完成|失败|成功|帮你|麻烦|缺少|未登录|登录不了|不了|不上|不到|进行|使用|运行|这个|那个|这台|一下|怎么|什么|命令|工具|步骤|直接|请|我|你|它|把|给|在|的|了|是|有|和|与|及|也|都|还|就|到|从|用|对|去|来|做|上|下|里|为"
+    "没有办法|没办法|没有权限|没有|无法|没法|不能|没能|未能|权限|凭证|凭据|账号|密码|需要|自己|手动|执行|操作|访问"
+    "|环境|沙箱|当前|目前|这边|我们|你们|抱歉|所以|因此|因为|由于|但是|不过|已经|"
+    "可以|完成|失败|成功|帮你|麻烦|缺少|未登录|登录不了|不了|不上|不到|进行|使用|运行|这个|那个|这台|一下|怎么|什么"
+    "|命令|工具|步骤|直接|请|我|你|它|把|给|在|的|了|是|有|和|与|及|也|都|还|就|到|从|用|对|去|来|做|上|下|里|为"
 )
 _NAMES = {word: name for group in (_DEEDS, _THINGS) for name, words in group.items() for word in words.split()}
 _ZH_NAMES = re.compile("|".join(sorted((w for w in _NAMES if not w.isascii()), key=len, reverse=True)))
@@ -113,7 +121,8 @@ _HAN = re.compile(r"[\u4e00-\u9fff]+")
 _ENDING = re.compile(r"(?:ments?|ations?|ings?|ers?|ed|es|s)$")
 # Tools that a table knows a thing by, and that are a name all the same.
 _TOOLS = frozenset(
-    "postgres postgresql mysql kubectl kubeconfig helm docker playwright chrome s3 testflight jira slack ffmpeg terraform smtp".split()
+    "postgres postgresql mysql kubectl kubeconfig helm docker playwright chrome s3 testflight jira slack ffmpeg "
+    "terraform smtp".split()
 )
 
 
@@ -154,7 +163,9 @@ def words_of(text: str) -> Words:
     known.update(_NAMES[word] for word in _ZH_NAMES.findall(plain))
     rest = _SAID_OF_ALL_ZH.sub(" ", _ZH_NAMES.sub(" ", plain))
     words.update(run[at : at + 2] for run in _HAN.findall(rest) for at in range(len(run) - 1))
-    return Words(frozenset(known & _DEEDS.keys()), frozenset(known & _THINGS.keys()), frozenset(names), frozenset(words))
+    return Words(
+        frozenset(known & _DEEDS.keys()), frozenset(known & _THINGS.keys()), frozenset(names), frozenset(words)
+    )
 
 
 def about(key: str, name: str, description: str, entities: Iterable[str]) -> About:
@@ -180,7 +191,7 @@ def _forms(word: str) -> Iterable[str]:
 
 
 def _is_name(text: str, match: re.Match[str]) -> bool:
-    """Whether a word is written as a name is: capitals, digits or signs inside, or a capital that begins no sentence."""
+    """Whether a word is written as a name: with capitals, digits or signs inside, or a capital within a sentence."""
     word, before = match[0], text[: match.start()].rstrip(" `\"'(*")[-1:]
     if not word[1:].islower() and len(word) > 1:
         return True

@@ -68,9 +68,7 @@ _RELATIVE = re.compile(r"^(?:that|which|who)\b")
 
 # --- who, and where -------------------------------------------------------------------------------------------
 
-_ADVERBS = (
-    r"(?: (?:also|still|currently|therefore|simply|just|personally|myself|yet|even|actually|now|then|[a-z]+ly))*"
-)
+_ADVERBS = r"(?: (?:also|still|currently|therefore|simply|just|personally|myself|yet|even|actually|now|then|[a-z]+ly))*"
 _SPEAKER = re.compile(rf"\b(?:i|we|me|myself|neither){_ADVERBS}$")
 _WE = re.compile(rf"\bwe{_ADVERBS}$")
 _ME = re.compile(r"\b(?:i|me|my|mine)\b")
@@ -100,19 +98,23 @@ _CANNOT = _either(
     r"\b(?:have|has|is|see) (?:no|not any|not a)(?: \w+)?"
     r" (?:way|means|ability|possibility|option|chance|method)(?: for me)? (?:to|of)\b",
     r"\b(?:do|does|did) not (?:currently )?have (?:a|any|the)(?: \w+)?"
-    r" (?:way|means|ability|possibility|option|tools?|capability|rights?|permissions?|access|privileges?|credentials) to\b",
+    r" (?:way|means|ability|possibility|option|tools?|capability|rights?|permissions?|access|privileges?"
+    r"|credentials) to\b",
 )
 _NO_WAY = _either(
     r"\bnot (?:something|a thing)(?: that)?(?: i| we)?\b|\bonly you can\b|\bno way for me\b|\bon you\b$",
-    r"\b(?:beyond|outside(?: of)?) (?:what i|my)\b|\bas far as i (?:can|could) (?:go|get)\b|\bout of my (?:hands|reach)\b",
+    r"\b(?:beyond|outside(?: of)?) (?:what i|my)\b|\bas far as i (?:can|could) (?:go|get)\b|\bout of my (?:hands"
+    r"|reach)\b",
 )
 _IMPOSSIBLE = re.compile(r"\bnot (?:possible|feasible|doable)\b|\bimpossible\b")
 _STUCK = _either(
     r"\b(?:i|we) (?:am|are|was|got|were|have been) (?:\w+ )?(?:blocked|stuck|denied|locked out|refused)\b",
-    r"\b(?:i|we) (?:am|are|was|were) (?:\w+ )?not (?:(?:logged|signed) in|authenticated|authori[sz]ed|connected|permitted"
+    r"\b(?:i|we) (?:am|are|was|were) (?:\w+ )?not (?:(?:logged|signed) in|authenticated|authori[sz]ed|connected"
+    r"|permitted"
     r"|allowed)\b",
     r"\bi (?:had|have) to (?:stop|give up|skip|leave)\b|\bi got (?:stuck|blocked)\b",
-    r"^(?:i am |currently |still )?blocked(?: (?:on|by) .*)?$|\b(?:hit|ran into|run into) a (?:wall|roadblock|dead end)\b",
+    r"^(?:i am |currently |still )?blocked(?: (?:on|by) .*)?$|\b(?:hit|ran into|run into) a (?:wall|roadblock"
+    r"|dead end)\b",
 )
 # What can't be done and is no inability: advice, thanks, judgement, a search that found nothing, a bug that is gone.
 _HARMLESS = re.compile(
@@ -122,7 +124,8 @@ _HARMLESS = re.compile(
         think; guess; say; tell; promise; guarantee; vouch; agree; resist; believe; be; remember; recall; decide; spot;
         notice; detect; reproduce; make (?:it|this|them) (?:fail|crash|break); break; crash; explain; justify; blame;
         complain; argue; condone; comply; help; assist; support; provide; discuss; in good; speak; comment; rule out;
-        find; see (?:why|how|any|anyone|a|anything|what|where|much|no|that|it|the (?:difference|point|reason|benefit|value|need|use));
+        find; see (?:why|how|any|anyone|a|anything|what|where|much|no|that|it|the
+        (?:difference|point|reason|benefit|value|need|use));
         fault; improve; hope; ask for; assume; predict; know; foresee; claim; conclude; come up;
         trigger the (?:bug|error|crash|failure); go wrong; lose; live; understand; judge; wish; take credit;
         take for granted; take responsibility; share (?:the contents?|my|any|internal|confidential); disclose; reveal;
@@ -141,13 +144,16 @@ _SEEING = re.compile(
 )
 # Deeds on code: what stands in their way is more often the code itself.
 _CODING = _either(
-    r"^(?: \w+ly)? (?:rename|inline|split|refactor|simplify|reuse|cast|convert|extract|keep|drop|use|replace|pass|return"
+    r"^(?: \w+ly)? (?:rename|inline|split|refactor|simplify|reuse|cast|convert|extract|keep|drop|use|replace|pass"
+    r"|return"
     r"|represent|express|reduce|type|see)\b",
     r"^(?: \w+ly)? make (?:it|this|these|them|that|the|an?)\b"
-    r"(?! \w*(?:payment|purchase|call|change|deposit|request|reservation|booking|connection|backup|commit|order|transfer))",
+    r"(?! \w*(?:payment|purchase|call|change|deposit|request|reservation|booking|connection|backup|commit|order"
+    r"|transfer))",
 )
 _TRADE = _either(
-    r"\bwithout (?:\w+ly )?(?!access|network|internet|credentials|login|permission)\w+ing\b|\bany ?more\b|\bno longer\b",
+    r"\bwithout (?:\w+ly )?(?!access|network|internet|credentials|login|permission)\w+ing\b|\bany ?more\b"
+    r"|\bno longer\b",
     r"\bwithout (?:your|an?|the|a clear|more|further) (?:approval|go-ahead|confirmation|ok|decision|input|answer"
     r"|information|details|context|clarification)\b|\bby design\b",
 )
@@ -184,7 +190,8 @@ _LACK = _either(
     rf"\b(?:no|neither|not any|not an?) {_NONE}{_MANY}[{THING}{CODE}]",
     r"\bno (?:[\w-]+ ){1,3}(?:(?:is|are|was|were) )?(?:configured|available|installed|set|provided|mounted|attached"
     r"|connected)\b",
-    rf"[{THING}{CODE}].* (?:is|are|was|were|has|have) (?:empty|missing|unset|expired|disabled|blocked|unavailable|absent"
+    rf"[{THING}{CODE}].* (?:is|are|was|were|has|have) (?:empty|missing|unset|expired|disabled|blocked|unavailable"
+    rf"|absent"
     r"|unreachable|down|invalid|restricted|refused|rejected|denied|off|cut off|read-only)\b",
     r"\bcut off from\b|\bsits? behind\b|^(?:missing|lacking|insufficient) ",
     r"\b(?:is|are|was) (?:blocked|disabled|restricted|forbidden|filtered|prohibited) (?:from|in|on|by|for|here)\b",
@@ -206,7 +213,8 @@ _WITHOUT_IT = _either(
     r"\b(?:do|did) not (?:currently |actually )?(?:have|hold|possess|know)"
     r"(?: (?:it|that|them|those|this|one|here|yet|either))*(?: (?:in|on|for|at|with) (?:this|the|my|that|your) .*)?$",
     r"\blacks?(?: it| that| them)?$|\b(?:have|got) none\b|\bhave no (?:access|permissions?|rights?|login|way)\b",
-    r"\b(?:can|could) not (?:get|obtain|provide|do|solve|enter|supply|receive|read|access)(?: it| one| that| them| here)*$",
+    r"\b(?:can|could) not (?:get|obtain|provide|do|solve|enter|supply|receive|read|access)(?: it| one| that| them"
+    r"| here)*$",
     r"\bam not (?:one|a member|an? (?:admin|owner|maintainer)|on the list|among them)\b",
 )
 _BARRED = _either(
@@ -219,7 +227,8 @@ _BARRED = _either(
 )
 _DENIED = _either(
     r"\bpermission denied\b|\baccess (?:was |is )?denied\b|\b(?:401|403)\b|\bforbidden\b|\bunauthori[sz]ed\b",
-    r"\bnot permitted\b|\btimed? ?out\b|\bconnection (?:was |is )?(?:refused|reset|blocked)\b|\brefused\b|\bunreachable\b",
+    r"\bnot permitted\b|\btimed? ?out\b|\bconnection (?:was |is )?(?:refused|reset|blocked)\b|\brefused\b"
+    r"|\bunreachable\b",
     r"\bauthori[sz]ation ?failed\b|\bauthentication (?:failed|failure|error)\b|\bblocked\b|\bquota\b|\brate limit\w*\b",
     r"\b(?:command|executable) not found\b|\bnot resolve\b|\bresolution fails\b|\bwants me to\b",
     r"\bkeeps? (?:blocking|rejecting|refusing|denying)\b|\b(?:restricted|limited) to\b|\bonly \w+(?: \w+)? can\b",
@@ -228,19 +237,23 @@ _DENIED = _either(
     r"\b(?:login|password|two-factor|2fa|captcha|mfa) (?:is )?(?:required|wall|prompt)\b",
 )
 _REQUIRES = re.compile(
-    rf"\b(?:requires?|needs?|only accepts?|behind|via|asks? for|wants?|demands?|depends on) {_MANY}(?:[{THING}{CODE}]|xcode)"
+    rf"\b(?:requires?|needs?|only accepts?|behind|via|asks? for|wants?|demands?"
+    rf"|depends on) {_MANY}(?:[{THING}{CODE}]|xcode)"
 )
 
 # --- what was left undone, and who is to do it ------------------------------------------------------------------
 
 _UNDONE = _either(
-    r"\b(?:has|have|had|was|were|is|are|did) (?:therefore |still |thus |so )?(?:not|never)(?: yet| therefore)?(?: been)?"
+    r"\b(?:has|have|had|was|were|is|are|did) (?:therefore |still |thus |so )?(?:not|never)(?: yet"
+    r"| therefore)?(?: been)?"
     r" (?:[a-z]+ed|sent|run|done|built|set|put|happen|get|go|gone|written|take|taken|work|manage|succeed|finish|reach"
     r"|in the|on the|there|on \w+ yet)\b",
-    r"\b(?:did|do|have|has) not (?:yet )?(?:push|deploy|publish|run|apply|send|verif|check|test|merge|upload|execut|creat"
+    r"\b(?:did|do|have|has) not (?:yet )?(?:push|deploy|publish|run|apply|send|verif|check|test|merge|upload|execut"
+    r"|creat"
     r"|start|install|complet)\w*\b",
     r"\b(?:could|can) not be\b|(?<!no )\bfail(?:s|ed|ing)?\b|\bnot done\b|\bunchanged\b|\buntested\b|\bskipped\b",
-    r"\b(?:is|are|remains?) (?:still |therefore |only )?(?:missing|open|pending|unverified|local|incomplete|placeholders?"
+    r"\b(?:is|are|remains?) (?:still |therefore |only )?(?:missing|open|pending|unverified|local|incomplete"
+    r"|placeholders?"
     r"|undone|unread|unpublished|a draft|only local|only a draft|skipped|outstanding|waiting)\b",
     r"\bstill (?:has|have|needs?|missing|belong|a draft|to be|sitting|waiting|only)\b|\bnothing (?:was|has|is|could)\b",
     r"\bi (?:had to )?(?:stop|stopped|gave up)\b|\bnot (?:yet )?(?:applied|deployed|pushed|published|sent|run|tested"
@@ -249,7 +262,8 @@ _UNDONE = _either(
 _HANDOVER = _either(
     r"\b(?:needs?|have|has|must|require[sd]?|should|will|please|want)\b.*\b(?:by hand|by you|by someone|by an admin"
     r"|by somebody|on your (?:side|end|machine)|yourself|yourselves|manually)\b",
-    r"\b(?:someone|somebody|a person|an admin\w*) (?:with|who has)\b.*\b(?:has to|needs? to|must|should|will have to|can)\b",
+    r"\b(?:someone|somebody|a person|an admin\w*) (?:with|who has)\b.*\b(?:has to|needs? to|must|should"
+    r"|will have to|can)\b",
     r"\b(?:someone|somebody) with (?:access|rights|permissions?|admin|sudo|the)\b",
 )
 _ADDRESSED = re.compile(r"\b(?:your?|yourself|please|someone|somebody|by hand|admin)\b")
@@ -267,9 +281,11 @@ _WORKED = _either(
     r"\b(?:work(?:s|ed)|succeed(?:s|ed)|went through|goes through|is up|is done|fixed|resolved|got in|got through"
     r"|could verify|solved|did the trick|(?:is|are) back|corrected|unlocked|got it|gave it|granted|match)\b",
     rf"^{_TRIED} |\b\w+ed\b.* instead\b|\binstead\b.* \w+ed\b",
-    rf"\bi (?:then |simply |just )?(?:{_TRIED}|requested|borrowed|worked around|fell back|asked for|tried again|did it|ran"
+    rf"\bi (?:then |simply |just )?(?:{_TRIED}|requested|borrowed|worked around|fell back|asked for|tried again"
+    rf"|did it|ran"
     r"|rebuilt|added|reran|generated)\b",
-    r"\b(?:it|that|the \w+) (?:now )?(?:works|is (?:now )?(?:deployed|live|published|done|fixed|pushed|in place|green|up))\b",
+    r"\b(?:it|that|the \w+) (?:now )?(?:works|is (?:now )?(?:deployed|live|published|done|fixed|pushed|in place"
+    r"|green|up))\b",
     r"\bi (?:could|was able to|managed to)\b(?! not| only)",
 )
 # What went well beside what failed.
@@ -313,12 +329,12 @@ _AROUND = (
 )
 
 
-def signs(text: str) -> list[Sign]:
+def signs(text: str) -> list[int]:
     """The signs of each clause, in order."""
     plain = _plain(text)
     if plain.endswith(("?", "？")) and _ASKED.match(_HEAD.sub("", plain)):
         return [Sign.VOID]
-    found: list[Sign] = []
+    found: list[int] = []
     others = hypothetical = False  # whether somebody else is spoken of; whether a condition stands before
     for clause in _clauses(plain):
         if _CONDITION.match(clause) or (hypothetical and clause.startswith(("and ", "or "))):
@@ -344,7 +360,7 @@ def _speaks_of_others(clause: str, before: bool) -> bool:
     return before or len(words) > 3 or bool(_REPORT.search(clause))
 
 
-def _read(clause: str, others: bool) -> Sign:
+def _read(clause: str, others: bool) -> int:
     bare = _HEAD.sub("", clause)
     sign = _inability(bare, others) | _lack(bare, others)
     for what, pattern in _AROUND:
@@ -355,14 +371,14 @@ def _read(clause: str, others: bool) -> Sign:
     return sign | _success(clause) if not sign & (Sign.CANNOT | Sign.MAYBE) else sign
 
 
-def _success(clause: str) -> Sign:
+def _success(clause: str) -> int:
     if _NEGATION.search(clause) or _ASIDE.search(clause):
         return Sign.NONE
     done = Sign.DONE if _DONE.search(clause) else Sign.NONE
     return done | Sign.WORKED if _WORKED.search(clause) else done
 
 
-def _inability(clause: str, others: bool) -> Sign:
+def _inability(clause: str, others: bool) -> int:
     """What a clause says of what can't be done."""
     if _NO_WAY.search(clause) and not _PERSON.match(clause):
         return Sign.CANNOT
@@ -381,7 +397,7 @@ def _inability(clause: str, others: bool) -> Sign:
     return Sign.MAYBE if after.startswith(" be ") or not before else Sign.NONE
 
 
-def _deed(after: str, *, we: bool, placed: bool) -> Sign:
+def _deed(after: str, *, we: bool, placed: bool) -> int:
     """What follows `I can't`. `We` may be anybody."""
     if _SEEING.match(after):
         return Sign.CANNOT
@@ -390,7 +406,7 @@ def _deed(after: str, *, we: bool, placed: bool) -> Sign:
     return Sign.MAYBE if _CODING.match(after) or (we and not placed) else Sign.CANNOT
 
 
-def _lack(clause: str, others: bool) -> Sign:
+def _lack(clause: str, others: bool) -> int:
     """What a clause says of what is missing."""
     place, barred = _PLACE.search(clause), _BARRED.search(clause)
     mine = _ME.search(clause) or _MINE.search(clause) or (not others and clause.startswith(("have ", "lack ", "am ")))

@@ -1,4 +1,4 @@
-"""A Chinese text in, one spelling of it out: simplified, with one word for what Taiwan and the mainland call differently."""
+"""A Chinese text in, one spelling of it out: simplified, with one word for what has two."""
 
 from __future__ import annotations
 

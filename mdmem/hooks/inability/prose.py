@@ -24,7 +24,8 @@ _QUOTED = re.compile(
 )
 # A line that a program wrote: `error: …`, `fatal: …`, `[12:01:02] …`, `2026-11-29 12:00 …`, `npm ERR! …`, `$ …`.
 _LOG = re.compile(
-    r"(?:\[?\d{4}-\d\d-\d\d|\[?\d\d:\d\d:\d\d|\w+ ERR!|[$#%] \w|Traceback |\w*Error: |\w*Exception: |(?:error|fatal|warning|debug|info)(?::| \[))",
+    r"(?:\[?\d{4}-\d\d-\d\d|\[?\d\d:\d\d:\d\d|\w+ ERR!|[$#%] \w|Traceback |\w*Error: |\w*Exception: |(?:error|fatal"
+    r"|warning|debug|info)(?::| \[))",
 )
 _MARKER = re.compile(r"^(?:[-*+•·]|\d{1,3}[.)、]|#{1,6}|\[[ xX]\]|[☐☑✅❌⚠🚫️])\s*")
 _EMPHASIS = re.compile(r"\*\*|__|(?<!\w)[*_](?=\w)|(?<=\w)[*_](?!\w)|~~")
@@ -33,14 +34,23 @@ _END = re.compile(r"(?<=[.!?…])(?<!\be\.g\.)(?<!\bi\.e\.)(?<!\betc\.)(?<!\bvs\
 _SPACE = re.compile(r"\s+")
 _MASKED = re.compile(f"{CODE}+|{QUOTE}+")
 
+# What is masked, by what, and a sign that each has in it.
+_MASKS = (
+    (_INLINE_CODE, CODE, "`"),
+    (_LINK, " ", "/("),
+    (_QUOTED, QUOTE, "“「『«\"'‘"),
+    (_EMPHASIS, " ", "*_~"),
+)
+
 
 def sentences(message: str) -> list[Sentence]:
     """The sentences, in order; of a list or a heading each line is at least one."""
     found: list[Sentence] = []
     for text in _paragraphs(message):
         said = text
-        for pattern, stand_in in ((_INLINE_CODE, CODE), (_LINK, " "), (_QUOTED, QUOTE), (_EMPHASIS, " ")):
-            said = _masked(pattern, stand_in, said)
+        for pattern, stand_in, signs in _MASKS:
+            if any(sign in said for sign in signs):
+                said = _masked(pattern, stand_in, said)
         at = 0
         for end in [*(stop.end() for stop in _END.finditer(said)), len(said)]:
             if said[at:end].strip():

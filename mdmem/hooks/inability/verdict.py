@@ -1,4 +1,4 @@
-"""A message in; which of its sentences say that the assistant could not do something, weighed with what stands around them, out."""
+"""A message in; the sentences that say that something could not be done, weighed with their neighbours, out."""
 
 from __future__ import annotations
 
@@ -7,32 +7,26 @@ from functools import reduce
 from operator import or_
 
 from mdmem.hooks.inability.prose import sentences
-from mdmem.hooks.inability.signs import Sign
+from mdmem.hooks.inability.signs import Sign, may_say
 
 NEAR = 1  # how many sentences away a reason may stand
 LATER = 2  # how many sentences later it may turn out well
 MAX_SENTENCE = 1_000  # characters of a sentence that are read
 
 _HAN = re.compile(r"[\u4e00-\u9fff]")
-# No sentence without one of these says what can't be done: most are passed over by it.
-_TRIGGER = re.compile(
-    r"n['’]?t\b|\bno[tnr]?\b|neither|cannot|unable|lack|missing|without|yourself|manually|by (?:hand|you)|prevent|block|stuck|refus|reject|den(?:y|ied)"
-    r"|fail|impossible|incapable|someone|beyond|only you|stopp|forbid|insufficient|wall|dead end|roadblock|only|out of|on you\b|limited|[没沒无無不未缺失拒限禁自手需请請麻]",
-    re.IGNORECASE,
-)
 
 
 def inability(message: str) -> str | None:
-    """The sentences in which a closing message says that the assistant can't do, or could not do, what it was to do, for
+    """The sentences in which a closing message says that the assistant can't or could not do what it was to do, for
     want of access, rights, tools or a network; None where it says no such thing. Any text gets an answer.
     """
     found = sentences(message)
     reader = _Reader([one.said[:MAX_SENTENCE] for one in found])
-    said = [one.text for at, one in enumerate(found) if _TRIGGER.search(one.said) and reader.says(at)]
+    said = [one.text for at, one in enumerate(found) if may_say(one.said) and reader.says(at)]
     return "\n".join(said) or None
 
 
-def _read(text: str) -> list[Sign]:
+def _read(text: str) -> list[int]:
     # A grammar is some 20 ms of patterns to compile: only that of the message's own language is loaded.
     if _HAN.search(text):
         from mdmem.hooks.inability import chinese
@@ -48,7 +42,7 @@ class _Reader:
 
     def __init__(self, said: list[str]) -> None:
         self.said = said
-        self._signs: dict[int, list[Sign]] = {}
+        self._signs: dict[int, list[int]] = {}
 
     def says(self, at: int) -> bool:
         """Whether a sentence says that something can't be done, and nothing around it undoes that."""
@@ -60,13 +54,13 @@ class _Reader:
             return True
         return bool(firm & (Sign.MAYBE | Sign.UNDONE)) and self._has_reason(at)
 
-    def signs(self, at: int) -> list[Sign]:
+    def signs(self, at: int) -> list[int]:
         if at not in self._signs:
             text = self.said[at]
             self._signs[at] = _read(text)
         return self._signs[at]
 
-    def _all(self, at: int) -> Sign:
+    def _all(self, at: int) -> int:
         held = (sign for sign in self.signs(at) if not sign & Sign.VOID) if 0 <= at < len(self.said) else ()
         return reduce(or_, held, Sign.NONE)
 
@@ -89,7 +83,7 @@ class _Reader:
         return False
 
 
-def _turns_out(signs: list[Sign], *, early: bool) -> bool:
+def _turns_out(signs: list[int], *, early: bool) -> bool:
     """Whether a deed is told that was done after all, with a word that joins it to what was said before."""
     then, but = early, False
     for sign in signs:

@@ -1,0 +1,3 @@
+from tests.app.conftest import bed, embedder, here
+
+__all__ = ["bed", "embedder", "here"]
