@@ -50,11 +50,11 @@ def read(name: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (HOOKS / name).read_text("utf-8").splitlines()]
 
 
-def score(messages: Iterable[Message], says: Callable[[Message], bool]) -> Score:
+def score(messages: Iterable[Message], judge: Callable[[Message], bool]) -> Score:
     """How well a judgement fits what the messages are labelled."""
     total = Score()
     for message in messages:
-        found, is_so = says(message), message["says"]
+        found, is_so = judge(message), message["says"]
         total = Score(
             total.right + (found and is_so), total.wrong + (found and not is_so), total.missed + (is_so and not found),
             total.n + 1,
@@ -93,29 +93,32 @@ def guarded(answers: Answers, messages: Iterable[Message]) -> Score:
     return total
 
 
-def row(name: str, found: Score, ms: float | None = None) -> str:
-    time_ms = f"{ms:.2f}" if ms is not None else "-"
-    return f"| {name} | {found.n} | {found.precision:.3f} | {found.recall:.3f} | {time_ms} |"
+def says(message: Message) -> bool:
+    return inability(message["text"]) is not None
+
+
+def row(name: str, found: Score, ms: float) -> str:
+    return f"| {name} | {found.n} | {found.wrong} | {found.missed} | {found.precision:.3f} | {found.recall:.3f} | {ms:.2f} |"
 
 
 def main() -> None:
     messages = read("closing_messages.jsonl")
-    print("| messages | n | precision | recall | ms a message |\n| --- | --- | --- | --- | --- |")
-    for key in ("part", "lang", "kind"):
-        for value in dict.fromkeys(message[key] for message in messages):
-            those = [message for message in messages if message[key] == value]
-            start = time.process_time()
-            found = score(those, lambda message: inability(message["text"]) is not None)
-            print(row(f"{key}: {value}", found, (time.process_time() - start) * 1e3 / len(those)))
-    print(row("all", score(messages, lambda message: inability(message["text"]) is not None)))
+    print("| messages | n | wrong | missed | precision | recall | ms a message |")
+    print("| --- | --- | --- | --- | --- | --- | --- |")
+    groups = [(key, value) for key in ("part", "lang", "kind") for value in dict.fromkeys(m[key] for m in messages)]
+    for key, value in [*groups, ("all", None)]:
+        those = [message for message in messages if value in (None, message.get(key))]
+        start = time.process_time()
+        found = score(those, says)
+        print(row(f"{key}: {value}" if value else key, found, (time.process_time() - start) * 1e3 / len(those)))
     with tempfile.TemporaryDirectory() as folder:
         bed = Bed(Path(folder) / "m")
         fill(bed)
         bed.close()
         with Local(bed.app) as local:
-            start = time.perf_counter()
+            start = time.process_time()
             found = guarded(Answers(local), messages)
-            print(row("the whole guard", found, (time.perf_counter() - start) * 1e3 / len(messages)))
+            print(row("the whole guard", found, (time.process_time() - start) * 1e3 / len(messages)))
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ from tests.conftest import ROOT
 
 sys.path.insert(0, str(ROOT / "bench"))
 
-import guard as bench  # noqa: E402  # its measures are the floors here
+import guard as bench  # its measures are the floors here
 
 CANNOT = "The tests pass. I can't deploy from here: no credentials."
 SHOP = "Deploy the shop to production with `./ship.sh`."
@@ -135,10 +135,16 @@ def test_the_same_memory_is_told_where_it_holds(bed: Bed, here: Answers) -> None
     assert ask(here, agent="bob") is not None
 
 
-def test_a_broken_file_is_not_told(bed: Bed, here: Answers) -> None:
+def test_what_a_broken_file_said_before_is_not_told(bed: Bed, here: Answers) -> None:
+    put(bed)
+    sync(here)
+    before = ask(here)
     bed.put("shop.md", f"---\ntype: capability\nkey: deploy:shop\nname: [\n---\n{SHOP}\n")
     sync(here)
+    (hit,) = here.answer({"op": "search", "query": "deploy the shop", "cwd": "/"})["hits"]
 
+    assert before is not None
+    assert hit["broken"]
     assert ask(here) is None
 
 

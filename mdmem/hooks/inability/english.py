@@ -198,7 +198,8 @@ _LACK = _either(
 )
 _BARE = _either(rf"^(?:no|insufficient|not enough) {_NONE}{_MANY}{THING}", r"^(?:missing|lacking|insufficient) ")
 _USED = re.compile(
-    r"\b(?:needed|required|necessary|leaked|longer|involved|exposed|found|remain|lost|at risk|left|changes?|affected"
+    r"\b(?:needed|required|necessary|leaked|longer|involved|exposed|found|remain|lost|at risk|left|change[sd]?"
+    r"|touched|affected"
     r"|stored)\b"
 )
 _NOT_SO = re.compile(
@@ -251,7 +252,8 @@ _UNDONE = _either(
     r"\b(?:did|do|have|has) not (?:yet )?(?:push|deploy|publish|run|apply|send|verif|check|test|merge|upload|execut"
     r"|creat"
     r"|start|install|complet)\w*\b",
-    r"\b(?:could|can) not be\b|(?<!no )\bfail(?:s|ed|ing)?\b|\bnot done\b|\bunchanged\b|\buntested\b|\bskipped\b",
+    r"\b(?:could|can) not be\b|(?<!no )(?<!nothing )\bfail(?:s|ed|ing)?\b|\bnot done\b|\bunchanged\b|\buntested\b"
+    r"|\bskipped\b",
     r"\b(?:is|are|remains?) (?:still |therefore |only )?(?:missing|open|pending|unverified|local|incomplete"
     r"|placeholders?"
     r"|undone|unread|unpublished|a draft|only local|only a draft|skipped|outstanding|waiting)\b",
