@@ -98,7 +98,8 @@ def says(message: Message) -> bool:
 
 
 def row(name: str, found: Score, ms: float) -> str:
-    return f"| {name} | {found.n} | {found.wrong} | {found.missed} | {found.precision:.3f} | {found.recall:.3f} | {ms:.2f} |"
+    rates = f"{found.precision:.3f} | {found.recall:.3f}"
+    return f"| {name} | {found.n} | {found.wrong} | {found.missed} | {rates} | {ms:.2f} |"
 
 
 def main() -> None:
