@@ -57,7 +57,7 @@ def test_the_set_is_large_and_even() -> None:
 def test_an_inability_is_known_and_hardly_anything_else_is(langs: tuple[str, ...]) -> None:
     precision, recall = rates([message for message in MESSAGES if message["lang"] in langs])
 
-    assert precision >= 0.97
+    assert precision >= 0.98
     assert recall >= 0.9
 
 

@@ -93,6 +93,9 @@ _HARMLESS = re.compile(
     + r")"
 )
 _CODING = re.compile(r"^(?:直接|再|简单)?(?:用 ?[a-z\ufffc]|改成|改为|换成|写成|省略|去掉|合并成|拆|复用|继承|内联)")
+_NAMED = re.compile(
+    r"的(?:问题|错误|故障|缺陷|情况|现象|bug|用户|客户|请求|场景)"
+)  # `the problem that one can't log in`
 _PRINCIPLE = re.compile(r"恶意|绕过|破解|攻击|违法|侵权|作弊|盗|校验这|许可证检查|系统提示词|违规|有害|诈骗")
 
 # --- what is missing ------------------------------------------------------------------------------------------
@@ -252,7 +255,7 @@ def _who(before: str, clause: str, others: bool) -> bool | None:
 def _inability(clause: str, others: bool) -> int:
     if found := _CANNOT.search(clause):
         before, after = clause[: found.start()], clause[found.end() :].strip()
-        if _HARMLESS.match(after) or _PRINCIPLE.search(clause):
+        if _HARMLESS.match(after) or _PRINCIPLE.search(clause) or _NAMED.search(after):
             return Sign.NONE
         who = _who(before, clause, others)
         known = "我" in before or not after or bool(_DEEDS.match(after))

@@ -196,9 +196,15 @@ _LACK = _either(
     r"\bcut off from\b|\bsits? behind\b|^(?:missing|lacking|insufficient) ",
     r"\b(?:is|are|was) (?:blocked|disabled|restricted|forbidden|filtered|prohibited) (?:from|in|on|by|for|here)\b",
 )
-_BARE = _either(rf"^(?:no|insufficient|not enough) {_NONE}{_MANY}{THING}", r"^(?:missing|lacking|insufficient) ")
+_BARE = _either(
+    rf"^(?:no|insufficient|not enough) {_NONE}{_MANY}{THING}",
+    r"^(?:missing|lacking"
+    r"|insufficient) ",
+    r"^not (?:authenticated|authori[sz]ed|(?:logged|signed) in|connected)\b",
+)
 _USED = re.compile(
-    r"\b(?:needed|required|necessary|leaked|longer|involved|exposed|found|remain|lost|at risk|left|change[sd]?"
+    r"\b(?:(?:is|are|was|were|be) (?:needed|required|necessary)|concerns?|objections?|doubts?|preferences?|leaked"
+    r"|longer|involved|exposed|found|remain|lost|at risk|left|change[sd]?"
     r"|touched|affected"
     r"|stored)\b"
 )
@@ -212,13 +218,15 @@ _NEGATION = re.compile(r"\b(?:not|no|neither|nor|never|nothing)\b")
 # `which I don't have`: what is missing stands in the clause before.
 _WITHOUT_IT = _either(
     r"\b(?:do|did) not (?:currently |actually )?(?:have|hold|possess|know)"
-    r"(?: (?:it|that|them|those|this|one|here|yet|either))*(?: (?:in|on|for|at|with) (?:this|the|my|that|your) .*)?$",
+    r"(?: (?:it|that|them|those|this|one|any|here|yet|either))*(?: (?:in|on|for|at|with) (?:this|the|my|that"
+    r"|your) .*)?$",
     r"\blacks?(?: it| that| them)?$|\b(?:have|got) none\b|\bhave no (?:access|permissions?|rights?|login|way)\b",
     r"\b(?:can|could) not (?:get|obtain|provide|do|solve|enter|supply|receive|read|access)(?: it| one| that| them"
     r"| here)*$",
     r"\bam not (?:one|a member|an? (?:admin|owner|maintainer)|on the list|among them)\b",
 )
 _BARRED = _either(
+    r"\b(?:sandbox|environment|policy|session|permissions) (?:prevents?|blocks?|forbids?|denies|disallows?)\b",
     r"\b(?:prevents?|prevented|blocks?|blocked|stops?|stopped|keeps?|kept|forbids?|forbade|denies|denied|bars?|barred)"
     r" (?:me|us|my|all outbound|any outbound|outbound|network)\b",
     r"\b(?:do|does|did|will|would) not (?:let|allow|permit|accept|give|grant) (?:me|us|my|it from|outbound)\b",
@@ -315,7 +323,8 @@ _WISH = re.compile(
 _CONCESSION = re.compile(r"^(?:although|though|even though|while|despite|even without|even if)\b")
 _ASKED = re.compile(r"^(?:can|could|do|does|did|is|are|why|how|what|which|who|should|shall|would|will|want|or)\b")
 _REPORT = re.compile(
-    r"\b(?:says?|said|prints?|printed|wrote|reads?|reports?|reported|shows?|showed|message|error|logs?|raises?|returns?"
+    r"\b(?:fix(?:ed|es)?|says?|said|prints?|printed|wrote|reads?|reports?|reported|shows?|showed|message|error"
+    r"|logs?|raises?|returns?"
     r"|lists?|describes?|documents?|explains?|covers)\b"
 )
 _SCOPE = _either(
