@@ -142,6 +142,7 @@ _DENIED = re.compile(
     r"|必须用|被拒|在 ?(?:sso|vpn|防火墙) ?后面|人机验证|no permission|expired"
 )
 _ELLIPSIS = re.compile(r"^我(?:这边|这里)?(?:也|又|都)?(?:不是|没有|没|不在|拿不到|给不了|不具备)$")
+_ALL_THE_SAME = re.compile(r"[^,，。]{0,4}?(?:也|就|还是|仍|照样)(?:能|可以|会)")
 _ATTRIBUTE = re.compile(r"^[^,，。]{0,8}?的(?!话|原因|缘故|情况下我)")
 
 # --- what was left undone, and who is to do it ------------------------------------------------------------------
@@ -281,7 +282,7 @@ def _lack(clause: str, others: bool) -> int:
         none = _NONE.search(_OPENERS.sub("", clause)) and not _UNDONE.search(clause)
         return Sign.REASON if none or _DENIED.search(clause) else Sign.NONE
     before, after = clause[: found.start()], clause[found.end() :]
-    if _ATTRIBUTE.match(after) or re.search(r"泄露|泄漏|过期的|后顾|问题", clause):
+    if _ATTRIBUTE.match(after) or _ALL_THE_SAME.match(after) or re.search(r"泄露|泄漏|过期的|后顾|问题", clause):
         return Sign.NONE
     who = _who(before, clause, others)
     return Sign.NONE if who is False else Sign.CANNOT if who else Sign.REASON

@@ -69,7 +69,7 @@ _RELATIVE = re.compile(r"^(?:that|which|who)\b")
 # --- who, and where -------------------------------------------------------------------------------------------
 
 _ADVERBS = r"(?: (?:also|still|currently|therefore|simply|just|personally|myself|yet|even|actually|now|then|[a-z]+ly))*"
-_SPEAKER = re.compile(rf"\b(?:i|we|me|myself|neither){_ADVERBS}$")
+_SPEAKER = re.compile(rf"\b(?:i|we|me|myself|neither)(?: have| had)?{_ADVERBS}$")
 _WE = re.compile(rf"\bwe{_ADVERBS}$")
 _ME = re.compile(r"\b(?:i|me|my|mine)\b")
 _PERSON = re.compile(r"\byour?\b")
@@ -82,7 +82,7 @@ _MINE = _either(
     rf"\bthis(?: \w+)? (?:{_HOUSES}|runner|server|agent|account|token)\b",
 )
 _PLACE = _either(
-    r"\bfrom here\b|\bhere\b(?! is\b| are\b)|\b(?:for|to) me\b|\bon my (?:side|end|own)\b",
+    r"\bfrom here\b|\bhere\b(?! is\b| are\b)|\b(?:for|to) me\b|\b(?:on|from) my (?:side|end|own)\b",
     rf"\b(?:from|in|on|of|inside|within|by|to|at|with) (?:this|my|the current|our)(?: [\w-]+){{0,2}}? (?:{_HOUSES})\b",
     r"\b(?:in|inside|within|from|by) (?:the|a) (?:sandbox|session|environment)\b",
 )
@@ -138,7 +138,7 @@ _HARMLESS = re.compile(
     + r")\b"
 )
 _SEEING = re.compile(
-    r"^(?: \w+ly)? ?(?:see|find) (?:the|your|its|a|any|an|what is on|how it)?(?: \w+)? ?"
+    r"^(?: \w+ly)? ?see your\b|^(?: \w+ly)? ?(?:see|find) (?:the|your|its|a|any|an|what is on|how it)?(?: \w+)? ?"
     r"(?:screen|display|dashboard|browser|page|images?|logs?|ui|gui|window|layout|monitor|desktop|inbox"
     r"|credentials?|tokens?|(?:api )?keys?|password|account|login|kubeconfig)\b"
 )
@@ -182,7 +182,7 @@ _SOME = "(?:the |any |an? |enough |sufficient |valid |necessary |required |got |
 _MANY = rf"(?:[\w'/.{CODE}{THING}-]+ ){{0,5}}?"
 _NONE = "(?!missing|failed|further|more|new|other|remaining|open|leaked)"
 _LACK = _either(
-    r"\b(?:do|does|did|have|has) not(?: currently| yet| actually| really)?(?: have| got| hold| possess)?"
+    r"\b(?:(?:do|does|did) not(?: currently| yet| actually| really)? (?:have|hold|possess)|(?:have|has) not(?: got)?)"
     rf" {_SOME}{_MANY}{THING}",
     rf"\b(?:have|has|had|with|got|having) (?:currently )?(?:no|neither|insufficient|zero) {_MANY}{THING}",
     rf"\b(?:lack|lacks|lacked|lacking|am missing|are missing|still missing) {_SOME}{_MANY}{THING}",
@@ -226,6 +226,7 @@ _WITHOUT_IT = _either(
     r"\bam not (?:one|a member|an? (?:admin|owner|maintainer)|on the list|among them)\b",
 )
 _BARRED = _either(
+    r"\bmy \w+ (?:do|does) not (?:allow|permit|support|let|include|offer)\b",
     r"\b(?:sandbox|environment|policy|session|permissions) (?:prevents?|blocks?|forbids?|denies|disallows?)\b",
     r"\b(?:prevents?|prevented|blocks?|blocked|stops?|stopped|keeps?|kept|forbids?|forbade|denies|denied|bars?|barred)"
     r" (?:me|us|my|all outbound|any outbound|outbound|network)\b",
