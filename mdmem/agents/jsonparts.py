@@ -45,9 +45,11 @@ class JsonFile:
         except RecursionError as error:
             raise _unusable("it is nested too deeply", 1) from error
 
-    def left(self, text: str) -> bytes | None:
+    def left(self, data: bytes, before: str, after: str) -> bytes | None:
         """What is left of a file from which ours was taken; None when that is nothing."""
-        return None if self.root(text).value == (self.skeleton or {}) else text.encode()
+        if before == after:
+            return data
+        return None if self.root(after).value == (self.skeleton or {}) else after.encode()
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +73,8 @@ class Hooks:
 
     def drop(self, data: bytes) -> bytes | None:
         """The file without our hooks, and without the containers that this leaves empty."""
-        return self.file.left(self._without(self.file.text(data), keep=set()))
+        text = self.file.text(data)
+        return self.file.left(data, text, self._without(text, keep=set()))
 
     def _put_one(self, text: str, event: str, handler: dict[str, Any]) -> str:
         root, events = self._events(text)
@@ -178,10 +181,11 @@ class Server:
 
     def drop(self, data: bytes) -> bytes | None:
         """The file without the entry, and without the containers that this leaves empty."""
-        text = self._taken(self.file.text(data), self.path)
+        before = self.file.text(data)
+        text = self._taken(before, self.path)
         if self.elsewhere is not None:
             text = self._taken(text, self.elsewhere)
-        return self.file.left(text)
+        return self.file.left(data, before, text)
 
     def _taken(self, text: str, path: Sequence[str]) -> str:
         servers = self._servers(text, path)

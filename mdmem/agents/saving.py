@@ -7,7 +7,6 @@ only if the file still holds what was read. A link is written through: people li
 from __future__ import annotations
 
 import contextlib
-import glob
 import os
 from collections.abc import Iterator
 from datetime import datetime
@@ -80,7 +79,7 @@ def remove_empty_folders(folder: str, top: str) -> None:
     """Remove a folder, and those around it up to `top`, for as long as they are empty."""
     while folder == top or folder.startswith(top.rstrip("/") + "/"):
         try:
-            os.rmdir(folder)
+            Path(folder).rmdir()
         except OSError:
             return
         folder = os.path.dirname(folder)
@@ -100,11 +99,14 @@ def back_up(real: str, data: bytes, now: datetime) -> str:
 
 def backups(real: str) -> list[Backup]:
     """All that were made of a file, the oldest first."""
+    folder, name = os.path.split(real)
     found = []
-    for path in sorted(glob.glob(f"{glob.escape(real)}.mdmem-*.bak"), key=lambda path: (len(path), path)):
-        data = read(path)
-        if data is not None:
-            found.append(Backup(path, data))
+    with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+        names = [other for other in os.listdir(folder) if other.startswith(f"{name}.mdmem-") and other.endswith(".bak")]
+        for path in (os.path.join(folder, other) for other in sorted(names, key=lambda other: (len(other), other))):
+            data = read(path)
+            if data is not None:
+                found.append(Backup(path, data))
     return found
 
 

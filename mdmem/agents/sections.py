@@ -93,7 +93,7 @@ class Section:
         return put_section(text, self.block) if _find(text) is None else text
 
     def drop(self, data: bytes) -> bytes | None:
-        return remove_section(data) or None
+        return data if _find(data) is None else remove_section(data) or None
 
 
 def refresh(path: str, block: str, *, within: str | None = None) -> bool:
@@ -121,9 +121,7 @@ class Followed(NamedTuple):
     problems: list[Problem]
 
 
-def follow(
-    roots: Iterable[str], user_files: Iterable[str], make_block: Callable[[str | None], str]
-) -> Followed:
+def follow(roots: Iterable[str], user_files: Iterable[str], make_block: Callable[[str | None], str]) -> Followed:
     """Bring the sections of all projects' instruction files, and of the user's own, up to date.
 
     `make_block` gives the text for one project (of its scope alone: these files are committed), and for None that of
@@ -143,4 +141,4 @@ def follow(
 def has_section(path: str) -> bool:
     """Whether a file has the markers, in their order or not."""
     now = saving.read(saving.real_path(path))
-    return now is not None and any(any(_places(now, marker)) or now.startswith(marker.encode()) for marker in (BEGIN, END))
+    return now is not None and any(True for marker in (BEGIN, END) for _ in _places(now, marker))

@@ -36,7 +36,14 @@ class YamlExtension:
 
     def _entry(self) -> dict[str, Any]:
         timeout_s = 30
-        return {"enabled": True, "type": "stdio", "name": NAME, "cmd": self.command, "args": ["mcp"], "timeout": timeout_s}
+        return {
+            "enabled": True,
+            "type": "stdio",
+            "name": NAME,
+            "cmd": self.command,
+            "args": ["mcp"],
+            "timeout": timeout_s,
+        }
 
     def _inserted(self, text: str, extensions: Any) -> str:  # noqa: ANN401  # of a file that others wrote
         newline = "\r\n" if "\r\n" in text else "\n"
@@ -51,7 +58,9 @@ class YamlExtension:
         if isinstance(value, yaml.MappingNode) and not value.flow_style:
             indent = " " * value.value[0][0].start_mark.column
         elif extensions:
-            raise _unusable(f"`{_KEY}` is written in one line", at + 1, "write it as a block, one extension below another")
+            raise _unusable(
+                f"`{_KEY}` is written in one line", at + 1, "write it as a block, one extension below another"
+            )
         else:  # nothing, `{}` or `null`
             lines[at] = lines[at][: key.end_mark.column] + ":" + newline
             indent = " " * key.start_mark.column + "  "
@@ -97,7 +106,7 @@ class YamlExtension:
 def _read(data: bytes) -> tuple[str, dict[str, Any]]:
     try:
         text = data.decode()
-        values = yaml.load(text, Loader=yaml.CSafeLoader)  # noqa: S506  # a safe loader, the one written in C
+        values = yaml.load(text, Loader=yaml.CSafeLoader)  # safe, and the one written in C
     except UnicodeDecodeError as error:
         raise _unusable("it is not UTF-8", data[: error.start].count(b"\n") + 1) from error
     except (yaml.YAMLError, ValueError) as error:

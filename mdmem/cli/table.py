@@ -17,6 +17,7 @@ GROUPS = {
     "start": "Start",
     "write": "Write",
     "find": "Find",
+    "connect": "Connect",
     "keep": "Keep",
     "inside": "Look inside",
 }
@@ -38,6 +39,8 @@ COMMANDS: dict[str, Entry] = {
     "list": Entry("find", "find", "List memories."),
     "graph": Entry("find", "graph", "Show what a memory is joined to."),
     "inject": Entry("find", "inject", "Print what an agent is told of memory this turn."),
+    "connect": Entry("connect", "connect", "Connect coding agents: hooks, MCP server, instructions."),
+    "disconnect": Entry("connect", "connect", "Take out what connect put in."),
     "check": Entry("keep", "check", "Look for mistakes in memory files; for pre-commit and CI."),
     "sync": Entry("keep", "keep", "Wait until the index has everything that is on disk."),
     "reindex": Entry("keep", "keep", "Make the index anew from the files."),
