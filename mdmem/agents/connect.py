@@ -116,20 +116,27 @@ def _each(name: str, where: Where, now: datetime | None, *, undo: bool, named: b
         if now is None:
             done = changes
         else:
+            if not undo and any(change.action == "create" for change in changes):
+                saving.make_folder(agent.top)
             for entries, change in zip(files, changes, strict=True):
                 done.append(_write(entries, change, now, undo=undo))
             if undo and name in AGENTS:
-                _remove_folders(done, (agent.top, os.path.dirname(where.folders.plugins)))
+                _remove_folders(done, agent, where.folders.plugins)
     except MdmemError as error:
         return Outcome(name, agent is not None and agent.found, done, error=error)
     outcome = Outcome(name, found, done)
     return replace(outcome, tell=_to_tell(agent)) if outcome.changed and not undo else outcome
 
 
-def _remove_folders(changes: list[Change], tops: Sequence[str]) -> None:
+def _remove_folders(changes: list[Change], agent: Agent, plugins: str) -> None:
+    """The folders that are empty now; that of the agent itself only if it was made here."""
+    top = os.path.realpath(agent.top)
     for change in changes:
-        for top in tops if change.action == "remove" else ():
-            saving.remove_empty_folders(os.path.dirname(change.path), os.path.realpath(top))
+        folder = os.path.dirname(change.path)
+        if change.action == "remove":
+            saving.remove_empty_folders(folder, os.path.realpath(os.path.dirname(plugins)))
+            saving.remove_empty_folders(folder, top, below=True)
+    saving.remove_made(top)
 
 
 def _to_tell(agent: Agent) -> tuple[str, ...]:

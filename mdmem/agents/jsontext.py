@@ -57,9 +57,7 @@ def parse(text: str, *, comments: bool) -> Node:
     Raises JsonTextError.
     """
     reader = _Reader(text, comments)
-    at, around = reader.skip(0)
-    node = reader.value(at, 0)
-    node.comments += around
+    node = reader.value(reader.skip(0)[0], 0)
     end, _ = reader.skip(node.end)
     if end < len(text):
         raise JsonTextError("there is more behind the end of the JSON", end)
@@ -194,6 +192,10 @@ def remove(text: str, container: Node, child: Node) -> str:
     siblings = container.children
     if len(siblings) == 1 and not container.comments:
         return text[: container.start + 1] + text[container.end - 1 :]
+    if text.startswith("\n", start) or text.startswith("\r\n", start):
+        ends_comment = any(close == start and text.startswith("//", open_) for open_, close in container.comments)
+        if ends_comment and text[end : end + 1] not in ("\r", "\n"):
+            start = text.index("\n", start) + 1  # else what follows would become part of the comment
     text = text[:start] + text[end:]
     if child.start == siblings[-1].start and child.comma < 0 and len(siblings) > 1:
         comma = siblings[-2].comma

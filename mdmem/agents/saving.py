@@ -18,6 +18,7 @@ from mdmem.files import write as files
 from mdmem.files.folders import small_file
 
 MAX_BYTES = 32 * 1024 * 1024
+MADE = ".made-by-mdmem"
 
 
 class Backup(NamedTuple):
@@ -75,14 +76,28 @@ def remove(real: str, *, expected: bytes, last: bool = False) -> bool:
     return True
 
 
-def remove_empty_folders(folder: str, top: str) -> None:
-    """Remove a folder, and those around it up to `top`, for as long as they are empty."""
-    while folder == top or folder.startswith(top.rstrip("/") + "/"):
+def remove_empty_folders(folder: str, top: str, *, below: bool = False) -> None:
+    """Remove a folder, and those around it up to `top` (or `below` it), for as long as they are empty."""
+    while folder.startswith(top.rstrip("/") + "/") or (folder == top and not below):
         try:
             Path(folder).rmdir()
         except OSError:
             return
         folder = os.path.dirname(folder)
+
+
+def make_folder(folder: str) -> None:
+    """Make an agent's folder where there is none, with a file in it that says who made it."""
+    real = os.path.realpath(folder)
+    if not os.path.isdir(real):
+        write(f"{real}/{MADE}", b"mdmem connect made this folder; mdmem disconnect removes it if it is empty\n", expected=None)
+
+
+def remove_made(folder: str) -> None:
+    """Remove a folder of `make_folder` if nothing else is in it; from one that is in use only the file goes."""
+    with contextlib.suppress(OSError):
+        os.unlink(f"{folder}/{MADE}")
+        Path(folder).rmdir()
 
 
 def back_up(real: str, data: bytes, now: datetime) -> str:
