@@ -186,7 +186,8 @@ def _dropped(entries: list[Entry], data: bytes, backups: list[saving.Backup]) ->
 
 def _is_made_of(entries: list[Entry], before: bytes | None, data: bytes) -> bool:
     try:
-        return before != data and _put(entries, before) == data
+        none_in_it = before is None or _drop(entries, before) == before
+        return none_in_it and before != data and _put(entries, before) == data
     except ConfigError:
         return False
 
@@ -247,7 +248,8 @@ def _remove_spent(entries: list[Entry], change: Change) -> None:
     """Backups of no more use: what they hold beside ours is what the file holds now."""
     for backup in saving.backups(change.path):
         try:
-            spent = change.after in (backup.data, _drop(entries, backup.data))
+            made = _put(entries, backup.data) == change.before
+            spent = made or change.after in (backup.data, _drop(entries, backup.data))
         except ConfigError:
             spent = False
         if spent and backup.data != change.before:

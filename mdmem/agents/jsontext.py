@@ -179,8 +179,8 @@ def _insert_only(text: str, container: Node, value: Any, key: str | None) -> str
 
 
 def exchange(text: str, node: Node, value: Any) -> str:  # noqa: ANN401
-    """The text with another value in the place of `node`; its name stays."""
-    flat = "\n" not in text.strip()
+    """The text with another value in the place of `node`, in one line if that was; its name stays."""
+    flat = "\n" not in text[node.start : node.end]
     return text[: node.start] + _render(text, value, None, _indent_at(text, node.first), flat=flat) + text[node.end :]
 
 

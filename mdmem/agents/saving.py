@@ -90,7 +90,11 @@ def make_folder(folder: str) -> None:
     """Make an agent's folder where there is none, with a file in it that says who made it."""
     real = os.path.realpath(folder)
     if not os.path.isdir(real):
-        write(f"{real}/{MADE}", b"mdmem connect made this folder; mdmem disconnect removes it if it is empty\n", expected=None)
+        write(
+            f"{real}/{MADE}",
+            b"mdmem connect made this folder; mdmem disconnect removes it if it is empty\n",
+            expected=None,
+        )
 
 
 def remove_made(folder: str) -> None:
