@@ -29,10 +29,10 @@ class _Marks(NamedTuple):
 
 def put_section(text: bytes, block: str) -> bytes:
     """The text with the block between the markers: in their place, or at the end. ConfigError where one is missing."""
-    newline = b"\r\n" if b"\r\n" in text else b"\n"
+    marks = _find(text)
+    newline = _newline(text, marks)
     lines = [BEGIN, _NOTE, *_harmless(block).splitlines(), END]
     section = newline.join(line.encode() for line in lines)
-    marks = _find(text)
     if marks is not None:
         return text[: marks.start] + section + text[marks.end :]
     if not text:
@@ -47,11 +47,18 @@ def remove_section(text: bytes) -> bytes:
     if marks is None:
         return text
     before, after = text[: marks.start], text[marks.end :]
-    newline = b"\r\n" if before.endswith(b"\r\n") or (not before and after.startswith(b"\r\n")) else b"\n"
-    if after in (b"", newline):
-        before = before.removesuffix(newline) if after else before.removesuffix(newline * 2)
-        return before
-    return before.removesuffix(newline) + after.removeprefix(newline)
+    newline = _newline(text, marks)
+    if not after:  # the last line had no end
+        return before.removesuffix(newline * 2)
+    above = before.removesuffix(newline)  # the empty line that set it apart
+    return (above if above.endswith(b"\n") else before) + after.removeprefix(newline)
+
+
+def _newline(text: bytes, marks: _Marks | None) -> bytes:
+    """How the lines of the section end; where there is none yet, those of the file."""
+    if marks is None:
+        return b"\r\n" if b"\r\n" in text else b"\n"
+    return b"\r\n" if text.startswith(b"\r\n", marks.start + len(BEGIN)) else b"\n"
 
 
 def _harmless(block: str) -> str:
