@@ -39,7 +39,7 @@ function memory(directory) {
   const state = (id) => {
     if (!sessions.has(id)) {
       if (sessions.size >= MAX_SESSIONS) sessions.delete(sessions.keys().next().value)
-      sessions.set(id, { started: false, context: [], said: "" })
+      sessions.set(id, { started: false, context: [], said: "", asked: "" })
     }
     return sessions.get(id)
   }
@@ -59,8 +59,9 @@ function memory(directory) {
     child: (id) => children.add(id),
     prompt: (id, prompt) => inOrder(async () => {
       if (!id || !prompt || children.has(id)) return
+      if (prompt === state(id).asked) return // it is ours, not the person's: still the same turn
       const session = await start(id)
-      session.said = ""
+      session.said = session.asked = ""
       const answer = await call("prompt", id, { prompt })
       if (answer.context) session.context.push(answer.context)
     }),
@@ -77,8 +78,12 @@ function memory(directory) {
     }),
     idle: (id) => inOrder(async () => {
       if (!id || children.has(id) || !sessions.has(id)) return ""
-      const answer = await call("session.idle", id, { last_assistant_message: state(id).said })
-      return answer.continue || ""
+      const session = state(id)
+      const again = session.asked !== "" // once a turn, or two of us could talk for ever
+      const answer = await call("session.idle", id, { last_assistant_message: session.said, stop_hook_active: again })
+      if (again || !answer.continue) return ""
+      session.asked = answer.continue
+      return answer.continue
     }),
     ended: (id) => { sessions.delete(id); children.delete(id) },
   }
@@ -88,6 +93,7 @@ function memory(directory) {
 async function server({ client, directory }) {
   const known = memory(directory)
   const assistant = new Set()
+  const settings = new Map() // the agent and model that a session is in
   const handlers = {
     "session.created": ({ info }) => { if (info.parentID) known.child(info.id) },
     "session.deleted": ({ info }) => known.ended(info.id),
@@ -102,12 +108,16 @@ async function server({ client, directory }) {
     },
     "session.idle": async ({ sessionID }) => {
       const text = await known.idle(sessionID)
-      if (text) await client.session.prompt({ path: { id: sessionID }, body: { parts: [{ type: "text", text }] } })
+      if (!text) return
+      const body = { ...settings.get(sessionID), parts: [{ type: "text", text }] }
+      await client.session.prompt({ path: { id: sessionID }, body })
     },
   }
   return {
     "chat.message": async (input, output) => {
       const parts = (output.parts || []).filter((part) => part.type === "text" && !part.synthetic && !part.ignored)
+      if (settings.size > MAX_SESSIONS) settings.clear()
+      settings.set(input.sessionID, { agent: input.agent, model: input.model })
       await known.prompt(input.sessionID, parts.map((part) => part.text).join("\n"))
     },
     "experimental.chat.system.transform": async (input, output) => {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from mdmem.agents import jsontext, saving
+from mdmem.agents import codex, jsontext, saving
 from mdmem.agents.own import stable_launcher
 from mdmem.agents.table import AGENTS, INSTRUCTIONS, Agent, Entry, Where
 from mdmem.config.agents import agent_folders
@@ -16,7 +16,7 @@ class Check(NamedTuple):
     """One thing of ours in one file of an agent.
 
     `state`: "ok"; "missing"; "differs" (connect would change it); "unusable" (the file cannot be understood); "off"
-    (the agent's own settings switch hooks off); "ask" (a person must agree first, which no file tells). `hint` is what
+    (the agent's own settings switch hooks off); "ask" (a person must agree first). `hint` is what
     to do, '' where nothing is needed.
     """
 
@@ -47,8 +47,20 @@ def _checks(agent: Agent) -> Iterator[Check]:
         if _setting(path, keys) is value:
             name = ".".join(keys)
             yield Check(agent.name, "hooks", path, "off", f"`{name}` switches all hooks off", f"take out `{name}`")
-    if agent.trust and any(check.what == "hooks" and check.state == "ok" for check in here):
-        yield Check(agent.name, "trust", "", "ask", "whether its hooks are approved, no file tells", agent.trust)
+    if agent.name == "codex" and here[0].state == "ok":
+        yield from _codex(agent, here[0].path)
+
+
+def _codex(agent: Agent, hooks: str) -> Iterator[Check]:
+    config = f"{agent.top}/config.toml"
+    switch = codex.switched_off(config)
+    if switch is not None:
+        yield Check(agent.name, "hooks", config, "off", f"`{switch}` switches all hooks off", f"take out `{switch}`")
+    waiting = codex.unapproved(hooks, config)
+    if waiting:
+        yield Check(agent.name, "trust", config, "ask", f"not approved yet: {', '.join(waiting)}", agent.trust)
+    else:
+        yield Check(agent.name, "trust", config, "ok", "approved")
 
 
 def _check(agent: Agent, entry: Entry) -> Check:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shlex
+import subprocess
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -440,8 +441,48 @@ def test_what_stands_in_the_way_of_hooks_is_told(machine: Machine) -> None:
     assert [check.state for check in state_of("claude-code")] == ["ok", "ok", "off"]
     assert [check.state for check in state_of("gemini")] == ["ok", "ok", "off"]
     assert [check.state for check in state_of("codex")] == ["ok", "ok", "ask"]
+    config = machine.home / ".codex/config.toml"
+    config.write_bytes(b"features.hooks = false\n" + config.read_bytes())
+    assert [check.state for check in state_of("codex")] == ["ok", "ok", "off", "ask"]
     machine.disconnect("codex")
     assert [check.state for check in state_of("codex")] == ["missing", "missing"]
+
+
+def test_codex_hooks_count_as_approved_when_codex_says_so(machine: Machine) -> None:
+    machine.put(".codex/hooks.json", RICH["codex"][0][1])
+    machine.connect("codex")
+    config = machine.home / ".codex/config.toml"
+
+    def approve(event: str, group: int, more: str = "") -> None:
+        key = f"{machine.home}/.codex/hooks.json:{event}:{group}:0"
+        config.write_text(f'{config.read_text()}\n[hooks.state."{key}"]\ntrusted_hash = "sha256:a"\n{more}')
+
+    approve("session_start", 0)  # another tool's
+    assert state_of("codex")[-1].message == (
+        "not approved yet: SessionStart, Stop, UserPromptSubmit, PreCompact, SessionEnd"
+    )
+    approve("session_start", 1)
+    for event in ("stop", "pre_compact", "session_end"):
+        approve(event, 0)
+    approve("user_prompt_submit", 0, "enabled = false\n")
+    assert state_of("codex")[-1].message == "not approved yet: UserPromptSubmit"
+    config.write_text(config.read_text().replace("enabled = false", "enabled = true"))
+    assert (state_of("codex")[-1].what, state_of("codex")[-1].state) == ("trust", "ok")
+    only(machine.connect("codex"))
+    only(machine.disconnect("codex"))
+    assert "mdmem" not in tomllib.loads(config.read_text()).get("mcp_servers", {})
+    assert len(tomllib.loads(config.read_text())["hooks"]["state"]) == 6
+
+
+@pytest.mark.parametrize("rel", ["bin/mdmem", 'opt/my tools/it\'s "new" ü & co;/mdmem'])
+def test_a_shell_runs_the_hook_as_it_is_written(machine: Machine, rel: str) -> None:
+    machine.install(rel)
+    machine.script(rel, "#!/bin/sh\nprintf '%s\\n' \"$@\"\n")
+    machine.connect("codex")
+    line = read(machine.home / ".codex/hooks.json")["hooks"]["Stop"][0]["hooks"][0]["command"]
+    done = subprocess.run(["/bin/sh", "-c", line], capture_output=True, text=True, timeout=20, check=False)
+
+    assert done.stdout.split() == ["hook", "codex", "Stop"]
 
 
 def test_hook_times_are_in_the_unit_of_the_agent(machine: Machine) -> None:
