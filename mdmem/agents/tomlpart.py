@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import tomllib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -51,11 +52,10 @@ class TomlServer:
         entry = _entry(values)
         if entry is None or not _is_ours(entry):
             return data
-        new = _cut(text)
-        if new is None or not _loads(new) or _entry(tomllib.loads(new.removeprefix(_BOM))) is not None:
-            new = _by_tomlkit(text, None)
+        cuts = (new for new in _cuts(text) if _is_only_ours_gone(values, new))
+        new = next(cuts, None) or _by_tomlkit(text, None)
         _same_beside(values, new)
-        return new.encode() if new.strip(_BOM) else None
+        return new.encode() if new.strip() else None
 
 
 def _read(data: bytes | None) -> tuple[str, dict[str, Any]]:
@@ -85,23 +85,25 @@ def _is_ours(entry: dict[str, Any]) -> bool:
     return isinstance(args, list) and is_server([entry.get("command"), *args])
 
 
-def _cut(text: str) -> str | None:
-    """The text without the lines of the table and the empty one above; None where it has no header of its own.
+def _cuts(text: str) -> Iterator[str]:
+    """The text without the lines of the table and the empty one above: one for each place that looks like it.
 
     A line in a multi-line string may look like a header: the caller compares the values.
     """
     lines = text.splitlines(keepends=True)
-    start = next((n for n, line in enumerate(lines) if _HEADER.match(line)), None)
-    if start is None:
-        return None
-    end = next((n for n in range(start + 1, len(lines)) if _ANY_HEADER.match(lines[n])), len(lines))
-    while end > start and end < len(lines) and lines[end - 1].strip() == "":
-        end -= 1  # the empty lines above the next table are that table's
-    while end > start + 1 and lines[end - 1].lstrip().startswith("#"):
-        end -= 1  # and so are the comments
-    if start > 0 and lines[start - 1].strip() == "":
-        start -= 1
-    return "".join(lines[:start] + lines[end:])
+    for start in (n for n, line in enumerate(lines) if _HEADER.match(line)):
+        end = next((n for n in range(start + 1, len(lines)) if _ANY_HEADER.match(lines[n])), len(lines))
+        while end > start + 1 and lines[end - 1].lstrip()[:1] in ("", "#"):
+            end -= 1  # empty lines and comments above the next table are that table's
+        first = start - 1 if start > 0 and lines[start - 1].strip() == "" else start
+        yield "".join(lines[:first] + lines[end:])
+
+
+def _is_only_ours_gone(before: dict[str, Any], text: str) -> bool:
+    if not _loads(text):
+        return False
+    after = tomllib.loads(text.removeprefix(_BOM))
+    return NAME not in after.get("mcp_servers", {}) and _beside(after) == _beside(before)
 
 
 def _by_tomlkit(text: str, wanted: dict[str, Any] | None) -> str:
@@ -129,17 +131,17 @@ def _loads(text: str) -> bool:
 
 def _same_beside(before: dict[str, Any], text: str) -> None:
     """Nothing but our table may have changed."""
-
-    def beside(values: dict[str, Any]) -> dict[str, Any]:
-        servers = {name: entry for name, entry in values.get("mcp_servers", {}).items() if name != NAME}
-        return {key: value for key, value in values.items() if key != "mcp_servers"} | {"mcp_servers": servers}
-
-    if not _loads(text) or beside(tomllib.loads(text.removeprefix(_BOM))) != beside(before):
+    if not _loads(text) or _beside(tomllib.loads(text.removeprefix(_BOM))) != _beside(before):
         raise ConfigError(
             f"the table [mcp_servers.{NAME}] cannot be changed without touching others",
             where=_line_of_header(text),
             hint="change it by hand: docs/agents.md shows it",
         )
+
+
+def _beside(values: dict[str, Any]) -> dict[str, Any]:
+    servers = {name: entry for name, entry in values.get("mcp_servers", {}).items() if name != NAME}
+    return {key: value for key, value in values.items() if key != "mcp_servers"} | {"mcp_servers": servers}
 
 
 def _line_of_header(text: str) -> str | None:

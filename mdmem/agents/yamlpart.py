@@ -61,8 +61,10 @@ class YamlExtension:
             raise _unusable(
                 f"`{_KEY}` is written in one line", at + 1, "write it as a block, one extension below another"
             )
-        else:  # nothing, `{}` or `null`
-            lines[at] = lines[at][: key.end_mark.column] + ":" + newline
+        else:  # nothing, `{}` or `null`: a comment behind it stays
+            if value.start_mark.line == value.end_mark.line == at:
+                kept = lines[at][value.end_mark.column :]
+                lines[at] = lines[at][: value.start_mark.column].rstrip() + (kept if kept.strip() else newline)
             indent = " " * key.start_mark.column + "  "
         return "".join([*lines[: at + 1], *(line + newline for line in self._lines(indent)), *lines[at + 1 :]])
 
@@ -96,7 +98,7 @@ class YamlExtension:
         first = _line_of(text) - 1
         last = max(_last_line(node) for pair in nodes for node in pair)
         key, _ = _node_of(text)
-        if len(extensions) == 1 and key is not None:
+        if len(extensions) == 1 and key is not None and lines[key.start_mark.line].strip() == f"{_KEY}:":
             first = min(first, key.start_mark.line)
         new = "".join(lines[:first] + lines[last + 1 :])
         _same_beside(values, _read(new.encode())[1], new)

@@ -358,8 +358,28 @@ def test_codex_servers_written_in_other_ways_get_ours_too(machine: Machine, text
     assert path.read_bytes() == text
 
 
+def test_a_codex_config_that_changed_loses_our_table_alone(machine: Machine) -> None:
+    data = RICH["codex"][1][1] + b"\n"
+    path = machine.put(".codex/config.toml", data)
+    only(machine.connect("codex"))
+    more = b'\n# of the next\n[projects."/w/new"]\ntrust_level = "trusted"\n'
+    path.write_bytes(path.read_bytes() + more)
+    only(machine.disconnect("codex"))
+
+    assert path.read_bytes() == data + more
+
+
 @pytest.mark.parametrize(
-    "text", [b"", b"a: 1", b"a: 1\r\nextensions: {}\r\nb: 2\r\n", b"extensions:\n", b"extensions: null"]
+    "text",
+    [
+        b"",
+        b"a: 1",
+        b"a: 1\r\nextensions: {}\r\nb: 2\r\n",
+        b"extensions:\n",
+        b"extensions: null",
+        b"extensions: {} # c\nb: 1\n",
+        b"extensions: # c",
+    ],
 )
 def test_goose_extensions_are_begun_where_there_are_none(machine: Machine, text: bytes) -> None:
     path = machine.put(".config/goose/config.yaml", text)
@@ -367,6 +387,7 @@ def test_goose_extensions_are_begun_where_there_are_none(machine: Machine, text:
     values = yaml.safe_load(path.read_bytes())
 
     assert values.pop("extensions")["mdmem"]["cmd"] == machine.launcher
+    assert text.count(b"#") == path.read_bytes().count(b"#")
     assert values == {k: v for k, v in (yaml.safe_load(text) or {}).items() if k != "extensions"}
     only(machine.disconnect("goose"))
     assert path.read_bytes() == text
