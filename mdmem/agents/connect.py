@@ -125,7 +125,7 @@ def _each(name: str, where: Where, now: datetime | None, *, undo: bool, named: b
     except MdmemError as error:
         return Outcome(name, agent is not None and agent.found, done, error=error)
     outcome = Outcome(name, found, done)
-    return replace(outcome, tell=_to_tell(agent)) if outcome.changed and not undo else outcome
+    return replace(outcome, tell=_to_tell(agent, found)) if outcome.changed and not undo else outcome
 
 
 def _remove_folders(changes: list[Change], agent: Agent, plugins: str) -> None:
@@ -139,8 +139,9 @@ def _remove_folders(changes: list[Change], agent: Agent, plugins: str) -> None:
     saving.remove_made(top)
 
 
-def _to_tell(agent: Agent) -> tuple[str, ...]:
-    return tuple(line for line in (agent.trust, agent.tell) if line)
+def _to_tell(agent: Agent, found: bool) -> tuple[str, ...]:
+    absent = "" if found else "install it: it was not found on this machine, and its settings wait for it"
+    return tuple(line for line in (absent, agent.trust, agent.tell) if line)
 
 
 def _by_file(agent: Agent) -> list[list[Entry]]:

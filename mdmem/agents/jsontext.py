@@ -7,6 +7,7 @@ white space in it.
 
 from __future__ import annotations
 
+import functools
 import json
 import re
 from collections.abc import Callable
@@ -14,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 MAX_DEPTH = 200
-_SPACE = " \t\r\n"
+_SPACE = re.compile(r"[ \t\r\n]*")
 _SCALAR = re.compile(r"true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?")
 _STRING = re.compile(r'"(?:[^"\\\x00-\x1f]|\\.)*"')
 
@@ -51,6 +52,7 @@ class Node:
         return found[-1] if found else None
 
 
+@functools.lru_cache(maxsize=1)  # one step after another asks about the same text, which may be of megabytes
 def parse(text: str, *, comments: bool) -> Node:
     """The tree of a whole text. With `comments`, comments and commas behind the last element are allowed.
 
@@ -71,16 +73,12 @@ class _Reader:
 
     def skip(self, at: int) -> tuple[int, list[tuple[int, int]]]:
         """Past white space and comments; where these were."""
-        found = []
-        while at < len(self.text):
-            if self.text[at] in _SPACE:
-                at += 1
-            elif self.comments and self.text.startswith(("//", "/*"), at):
-                end = self._comment_end(at)
-                found.append((at, end))
-                at = end
-            else:
-                break
+        found: list[tuple[int, int]] = []
+        at = _SPACE.match(self.text, at).end()  # type: ignore[union-attr]  # it matches nothing, too
+        while self.comments and self.text.startswith(("//", "/*"), at):
+            end = self._comment_end(at)
+            found.append((at, end))
+            at = _SPACE.match(self.text, end).end()  # type: ignore[union-attr]
         return at, found
 
     def _comment_end(self, at: int) -> int:
@@ -107,6 +105,8 @@ class _Reader:
         return Node(at, match.end(), self._loaded(match[0], at))
 
     def _loaded(self, text: str, at: int) -> Any:  # noqa: ANN401  # any JSON value
+        if text[0] == '"' and "\\" not in text:
+            return text[1:-1]
         try:
             return json.loads(text)
         except ValueError as error:

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mdmem.agents import jsontext
+from mdmem.agents.jsonparts import Hooks, JsonFile, Server
 
 KEYS = st.text(st.characters(exclude_categories=["Cs"]), max_size=6)
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | KEYS
@@ -158,3 +159,40 @@ def test_a_new_member_is_in_the_style_of_its_neighbours(before: str, after: str)
 
     assert more == after
     assert jsontext.remove(more, root, root.children[-1]) == before
+
+
+HANDLERS = {event: {"type": "command", "command": f"/opt/mdmem hook x {event}"} for event in ("Stop", "Start")}
+GROUPS = st.lists(
+    st.fixed_dictionaries({"hooks": st.lists(st.fixed_dictionaries({"command": KEYS}), max_size=2)})
+    | VALUES.filter(lambda value: not isinstance(value, dict)),
+    max_size=2,
+)
+SETTINGS = st.fixed_dictionaries(
+    {},
+    optional={"hooks": st.dictionaries(st.sampled_from(["Stop", "Start", "Other"]), GROUPS), "b": VALUES, "": VALUES},
+)
+
+
+def without_empty(value: Any) -> Any:
+    """A settings file as an agent reads it: lists of an event and the object of events may be empty or not there."""
+    hooks = {event: groups for event, groups in value.get("hooks", {}).items() if groups}
+    return {key: inner for key, inner in value.items() if key != "hooks"} | ({"hooks": hooks} if hooks else {})
+
+
+@given(SEEDS, SETTINGS)
+def test_hooks_and_a_server_go_into_any_settings_and_out_again(seed: int, value: dict[str, Any]) -> None:
+    file = JsonFile(comments=True)
+    hooks, server = Hooks("x", file, HANDLERS), Server(file, ["mcp", "servers"], {"command": "/mdmem", "args": ["mcp"]})
+    text = written(value, seed)
+    data = server.put(hooks.put(text.encode()))
+    read = jsontext.parse(data.decode(), comments=True).value
+
+    assert server.put(hooks.put(data)) == data
+    assert is_within(text, data.decode())
+    assert read["mcp"]["servers"]["mdmem"]["command"] == "/mdmem"
+    for event, handler in HANDLERS.items():
+        assert read["hooks"][event] == [*value.get("hooks", {}).get(event, []), {"hooks": [handler]}]
+    left = server.drop(hooks.drop(data) or b"{}") or b"{}"
+    assert without_empty(jsontext.parse(left.decode(), comments=True).value) == without_empty(value)
+    if without_empty(value) == value and value:
+        assert left == text.encode()
