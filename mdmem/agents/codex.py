@@ -11,9 +11,10 @@ import re
 import tomllib
 from typing import Any
 
-from mdmem.agents import jsontext, saving
+from mdmem.agents import jsontext
 from mdmem.agents.own import is_hook
 from mdmem.errors import MdmemError
+from mdmem.outputs import saving
 
 
 def switched_off(config: str) -> str | None:

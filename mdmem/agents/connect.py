@@ -15,12 +15,12 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import NamedTuple
 
-from mdmem.agents import saving
 from mdmem.agents.own import stable_launcher
-from mdmem.agents.sections import Section
 from mdmem.agents.table import AGENTS, INSTRUCTIONS, Agent, Entry, Where
 from mdmem.config.agents import agent_folders
 from mdmem.errors import ConfigError, MachineError, MdmemError, UsageError
+from mdmem.outputs import saving
+from mdmem.outputs.sections import Section
 
 COMMAND_LIMIT_S = 60.0
 _TRIES = 4

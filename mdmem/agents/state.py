@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from mdmem.agents import codex, jsontext, saving
+from mdmem.agents import codex, jsontext
 from mdmem.agents.own import stable_launcher
 from mdmem.agents.table import AGENTS, INSTRUCTIONS, Agent, Entry, Where
 from mdmem.config.agents import agent_folders
 from mdmem.errors import MdmemError
+from mdmem.outputs import saving
 
 
 class Check(NamedTuple):

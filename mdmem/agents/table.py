@@ -13,12 +13,12 @@ from typing import Any, NamedTuple, Protocol
 
 from mdmem.agents.jsonparts import Hooks, JsonFile, Server
 from mdmem.agents.own import NAME, hook_command
-from mdmem.agents.sections import Section
 from mdmem.agents.tomlpart import TomlServer
 from mdmem.agents.wholefile import WholeFile
 from mdmem.agents.yamlpart import YamlExtension
 from mdmem.config.agents import AgentFolders
 from mdmem.errors import RefusedError
+from mdmem.outputs.sections import Section, user_files
 from mdmem.scope import project_root
 
 VERSION_LIMIT_S = 10.0
@@ -48,7 +48,8 @@ class Entry(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Agent:
-    """One agent on this machine. `top`: the folder above which nothing is removed. `off`: settings that switch hooks
+    """One agent on this machine. `top`: the folder above which nothing is removed. `commands`: only those whose name no
+    other program has (AWS has a `copilot`, a database tool is called `goose`). `off`: settings that switch hooks
     off, by file. `trust`: what a person must do before its hooks run at all.
     """
 
@@ -183,7 +184,6 @@ def _copilot(where: Where) -> Agent:
         "copilot",
         home,
         (Entry("hooks", f"{home}/hooks/mdmem.json", hooks), Entry("MCP server", f"{home}/mcp-config.json", server)),
-        ("copilot",),
     )
 
 
@@ -201,9 +201,8 @@ def _goose(where: Where) -> Agent:
             Entry("plugin", f"{plugin}/plugin.json", whole),
             Entry("hooks", f"{plugin}/hooks/hooks.json", hooks),
             Entry("MCP server", f"{config}/config.yaml", YamlExtension(where.launcher)),
-            Entry("instructions", f"{config}/.goosehints", Section(EMPTY_BLOCK)),
+            Entry("instructions", user_files(where.folders)[0], Section(EMPTY_BLOCK)),
         ),
-        ("goose",),
     )
 
 
@@ -267,8 +266,3 @@ INSTRUCTIONS: dict[str, Callable[[Where], Agent]] = {
     "agents-md": _instructions("agents-md", "AGENTS.md"),
     "gemini-md": _instructions("gemini-md", "GEMINI.md"),
 }
-
-
-def user_section_files(folders: AgentFolders) -> list[str]:
-    """The instruction files of the user's own that may have a section, for `sections.follow`."""
-    return [f"{folders.goose}/.goosehints"]

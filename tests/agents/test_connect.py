@@ -13,10 +13,11 @@ from typing import Any
 import pytest
 import yaml
 
-from mdmem.agents import jsontext, saving
+from mdmem.agents import jsontext
 from mdmem.agents.state import state_of, states
 from mdmem.agents.table import AGENTS
 from mdmem.errors import ConfigError, RefusedError, UsageError
+from mdmem.outputs import saving
 from tests.agents.configs import GOOSE, OPENCODE_2, RICH
 from tests.agents.conftest import Machine
 

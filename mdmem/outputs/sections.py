@@ -11,8 +11,9 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from mdmem.agents import saving
+from mdmem.config.agents import AgentFolders
 from mdmem.errors import ConfigError, MdmemError, Problem
+from mdmem.outputs import saving
 
 BEGIN, END = "<!-- mdmem:begin -->", "<!-- mdmem:end -->"
 PROJECT_FILES = ("AGENTS.md", "GEMINI.md")
@@ -119,6 +120,11 @@ def refresh(path: str, block: str, *, within: str | None = None) -> bool:
         if saving.write(real, new, expected=now, last=attempt == _TRIES - 1):
             return True
     return False
+
+
+def user_files(folders: AgentFolders) -> list[str]:
+    """The user's own instruction files that may have a section: of agents whose hooks take no text."""
+    return [f"{folders.goose}/.goosehints"]
 
 
 class Followed(NamedTuple):

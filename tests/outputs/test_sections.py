@@ -9,11 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mdmem.agents import sections
-from mdmem.agents.sections import BEGIN, END, put_section, remove_section
-from mdmem.agents.state import state_of
-from mdmem.errors import ConfigError, RefusedError
-from tests.agents.conftest import Machine
+from mdmem.errors import ConfigError
+from mdmem.outputs import sections
+from mdmem.outputs.sections import BEGIN, END, put_section, remove_section
 
 TEXTS = st.lists(st.sampled_from([b"a", b"\n", b"\r\n", b"\r", b"# b", b" ", b"\xff", b"\xef\xbb\xbf", b"<!-- c -->"]))
 BLOCKS = st.lists(st.sampled_from(["a", "\n", "\r", "<!-- ", "b c", BEGIN, END])).map("".join)
@@ -59,61 +57,7 @@ def test_a_block_cannot_end_its_own_section() -> None:
     assert remove_section(text) == b"a\n"
 
 
-@pytest.mark.parametrize(("agent", "name"), [("agents-md", "AGENTS.md"), ("gemini-md", "GEMINI.md")])
-def test_a_project_gets_a_section_when_it_is_asked_for(machine: Machine, agent: str, name: str) -> None:
-    (machine.home / "work/.git").mkdir()
-    path = machine.put(f"work/{name}", b"# Shop\r\n\r\nUse pnpm.")
-    path.chmod(0o644)
-    before = machine.tree()
-    (outcome,) = machine.connect(agent)
-    assert outcome.error is None
-    assert outcome.changes[0].backup is None
-    assert path.read_bytes().startswith(b"# Shop\r\n\r\nUse pnpm.\r\n\r\n<!-- mdmem:begin -->\r\n")
-    assert [check.state for check in state_of(agent, str(machine.home / "work"))] == ["ok"]
-    sections.refresh(str(path), "- deploy with make ship")
-    (again,) = machine.connect(agent)
-    assert not again.changed
-    machine.disconnect(agent)
-
-    assert machine.tree() == before
-
-
-def test_a_file_that_connect_made_goes_and_the_project_stays(machine: Machine) -> None:
-    before = machine.tree()
-    machine.connect("agents-md")
-    path = machine.home / "work/AGENTS.md"
-    assert path.stat().st_mode & 0o044 == (machine.home / "work").stat().st_mode & 0o044
-    machine.disconnect("agents-md")
-
-    assert machine.tree() == before
-
-
-def test_no_name_no_section(machine: Machine) -> None:
-    (machine.home / "work/.git").mkdir()
-    (machine.home / ".codex").mkdir()
-    machine.connect()
-
-    assert not (machine.home / "work/AGENTS.md").exists()
-
-
-def test_the_home_folder_is_no_project(machine: Machine) -> None:
-    (machine.home / ".git").mkdir()
-    (outcome,) = machine.connect("agents-md")
-
-    assert isinstance(outcome.error, RefusedError)
-
-
-def test_a_link_out_of_the_project_is_refused(machine: Machine) -> None:
-    (machine.home / "work/.git").mkdir()
-    out = machine.put("secrets.md", b"mine\n")
-    (machine.home / "work/AGENTS.md").symlink_to(out)
-    (outcome,) = machine.connect("agents-md")
-
-    assert isinstance(outcome.error, RefusedError)
-    assert out.read_bytes() == b"mine\n"
-
-
-def test_only_files_with_the_markers_are_followed(machine: Machine, tmp_path: Path) -> None:
+def test_only_files_with_the_markers_are_followed(tmp_path: Path) -> None:
     shop, plain = tmp_path / "shop", tmp_path / "plain"
     hints = tmp_path / "hints"
     for folder in (shop, plain):
@@ -141,7 +85,7 @@ def test_only_files_with_the_markers_are_followed(machine: Machine, tmp_path: Pa
     assert hints.stat().st_mtime_ns == stamp
 
 
-def test_a_repository_cannot_lead_its_block_into_a_file_of_the_user(machine: Machine, tmp_path: Path) -> None:
+def test_a_repository_cannot_lead_its_block_into_a_file_of_the_user(tmp_path: Path) -> None:
     shop = tmp_path / "shop"
     shop.mkdir()
     hints = tmp_path / "hints"
@@ -154,7 +98,7 @@ def test_a_repository_cannot_lead_its_block_into_a_file_of_the_user(machine: Mac
     assert b"mine" in hints.read_bytes()
 
 
-def test_a_damaged_section_is_a_problem_and_the_others_go_on(machine: Machine, tmp_path: Path) -> None:
+def test_a_damaged_section_is_a_problem_and_the_others_go_on(tmp_path: Path) -> None:
     (tmp_path / "AGENTS.md").write_text(f"{BEGIN}\nhalf\n")
     (tmp_path / "GEMINI.md").write_bytes(put_section(b"", "old"))
     followed = sections.follow([str(tmp_path)], [], lambda root: "new")
@@ -164,7 +108,7 @@ def test_a_damaged_section_is_a_problem_and_the_others_go_on(machine: Machine, t
     assert (tmp_path / "AGENTS.md").read_text() == f"{BEGIN}\nhalf\n"
 
 
-def test_refresh_says_whether_it_wrote(machine: Machine, tmp_path: Path) -> None:
+def test_refresh_says_whether_it_wrote(tmp_path: Path) -> None:
     path = tmp_path / "AGENTS.md"
 
     assert not sections.refresh(str(path), "x")
