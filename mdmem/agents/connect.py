@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import NamedTuple
 
-from mdmem.agents.own import stable_launcher
+from mdmem.agents.own import any_launcher, stable_launcher
 from mdmem.agents.table import AGENTS, INSTRUCTIONS, Agent, Entry, Where
 from mdmem.config.agents import agent_folders
 from mdmem.errors import ConfigError, MachineError, MdmemError, UsageError
@@ -76,7 +76,7 @@ def connect(names: Sequence[str], *, cwd: str | None, now: datetime, dry_run: bo
 
     `now` dates the backups. What goes wrong with one agent is in its outcome, and leaves the others alone.
     """
-    where = _where(names, cwd)
+    where = _where(names, cwd, stable_launcher())
     outcomes = []
     for name in names or AGENTS:
         outcome = _each(name, where, None if dry_run else now, undo=False, named=bool(names))
@@ -87,19 +87,19 @@ def connect(names: Sequence[str], *, cwd: str | None, now: datetime, dry_run: bo
 
 def disconnect(names: Sequence[str], *, cwd: str | None, now: datetime, dry_run: bool = False) -> list[Outcome]:
     """Take out what `connect` put in: of the named agents, or of all that have any of it."""
-    where = _where(names, cwd)
+    where = _where(names, cwd, any_launcher())
     outcomes = [_each(name, where, None if dry_run else now, undo=True, named=True) for name in names or AGENTS]
     return [outcome for outcome in outcomes if outcome is not None and (names or outcome.changed or outcome.error)]
 
 
-def _where(names: Sequence[str], cwd: str | None) -> Where:
+def _where(names: Sequence[str], cwd: str | None, launcher: str) -> Where:
     makers = AGENTS | INSTRUCTIONS
     for name in names:
         if name not in makers:
             near = difflib.get_close_matches(name, makers, n=1)
             hint = f"did you mean {near[0]}?" if near else f"one of: {', '.join(makers)}"
             raise UsageError(f"there is no agent {name!r} that mdmem can be connected to", hint=hint)
-    return Where(agent_folders(), stable_launcher(), cwd)
+    return Where(agent_folders(), launcher, cwd)
 
 
 def _each(name: str, where: Where, now: datetime | None, *, undo: bool, named: bool) -> Outcome | None:
@@ -219,12 +219,16 @@ def _write(entries: list[Entry], change: Change, now: datetime, *, undo: bool) -
         if change.command:
             return _run(entries, change, undo=undo)
         backup = _back_up(entries, change, now, undo=undo)
-        if _save(entries, change, last=attempt == _TRIES - 1):
+        saved = False
+        try:
+            saved = _save(entries, change, last=attempt == _TRIES - 1)
+        finally:
+            if backup is not None and not saved:
+                os.unlink(backup)
+        if saved:
             if undo:
                 _remove_spent(entries, change)
             return change._replace(backup=backup)
-        if backup is not None:
-            os.unlink(backup)
         change = _to_disconnect(entries) if undo else _to_connect(entries)
     return change
 

@@ -27,6 +27,14 @@ def stable_launcher() -> str:
     return path
 
 
+def any_launcher() -> str:
+    """The stable one, or a stand-in where there is none: looking, and taking ours out, needs no more."""
+    try:
+        return stable_launcher()
+    except ConfigError:
+        return "/mdmem"
+
+
 def hook_command(path: str, agent: str, event: str) -> str:
     """The command line of a hook, for any POSIX shell. It must never change: Codex asks for trust again if it does."""
     return f"{shlex.quote(path)} hook {agent} {event}"

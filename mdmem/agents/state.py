@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from mdmem.agents import codex, jsontext
-from mdmem.agents.own import stable_launcher
+from mdmem.agents.own import any_launcher
 from mdmem.agents.table import AGENTS, INSTRUCTIONS, Agent, Entry, Where
 from mdmem.config.agents import agent_folders
 from mdmem.errors import MdmemError
@@ -31,14 +31,14 @@ class Check(NamedTuple):
 
 def states(cwd: str | None = None) -> list[Check]:
     """The checks of every agent found on this machine."""
-    where = Where(agent_folders(), stable_launcher(), cwd)
+    where = Where(agent_folders(), any_launcher(), cwd)
     agents = [make(where) for make in AGENTS.values()]
     return [check for agent in agents if agent.found for check in _checks(agent)]
 
 
 def state_of(name: str, cwd: str | None = None) -> list[Check]:
     """The checks of one agent, found or not."""
-    return list(_checks((AGENTS | INSTRUCTIONS)[name](Where(agent_folders(), stable_launcher(), cwd))))
+    return list(_checks((AGENTS | INSTRUCTIONS)[name](Where(agent_folders(), any_launcher(), cwd))))
 
 
 def _checks(agent: Agent) -> Iterator[Check]:

@@ -449,6 +449,34 @@ def test_an_agent_that_was_moved_is_found_there(
     assert (machine.home / "else where" / rel).is_file()
 
 
+def test_a_write_protected_file_is_left_and_no_copy_of_it(machine: Machine) -> None:
+    path = machine.put(".qwen/settings.json", b'{"a": 1}')
+    path.chmod(0o400)
+    before = machine.tree()
+    (outcome,) = machine.connect("qwen")
+
+    assert isinstance(outcome.error, RefusedError)
+    assert outcome.error.where == str(path)
+    assert outcome.changes == []
+    assert machine.tree() == before
+
+
+def test_what_was_connected_comes_out_without_an_installed_command(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine.put(".codex/config.toml", b"a = 1\n")
+    before = {name: entry for name, entry in machine.tree().items() if name != "bin/mdmem"}
+    only(machine.connect("codex"))
+    os.unlink(machine.launcher)
+    monkeypatch.setattr("sys.executable", str(machine.bin / "python"))
+    with pytest.raises(ConfigError, match="not installed"):
+        machine.connect("codex")
+    only(machine.disconnect("codex"))
+
+    left = {name: entry for name, entry in machine.tree().items() if not name.endswith(".bak")}
+    assert left == before
+
+
 def test_a_launcher_that_no_setting_can_hold_is_refused(machine: Machine) -> None:
     machine.install("a$HOME/mdmem")
     with pytest.raises(ConfigError, match="cannot hold"):

@@ -87,3 +87,15 @@ def test_a_wrong_name_is_wrong_usage(call: Call, launcher: str) -> None:
 
     assert done.code == 2
     assert "did you mean cursor?" in done.err
+
+
+@pytest.mark.slow
+def test_as_a_program_it_connects_and_disconnects(home: Home) -> None:
+    (home.folder / ".gemini").mkdir()
+    before = sorted(home.folder.rglob("*"))
+    done = home.run("connect", "gemini", "--json")
+    assert (done.code, done.json[0]["agent"]) == (0, "gemini")
+    assert (home.folder / ".gemini/settings.json").is_file()
+    assert home.run("disconnect", "gemini").code == 0
+
+    assert sorted(home.folder.rglob("*")) == before
