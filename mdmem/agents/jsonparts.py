@@ -115,8 +115,7 @@ class Hooks:
         if events is not None and groups is not None and not groups.children and not groups.comments:
             text = jsontext.remove(text, events, groups)
         root, events = self._events(text)
-        empty = events is not None and not events.children and not events.comments
-        if events is not None and empty and "hooks" not in (self.file.skeleton or {}):
+        if events is not None and not events.children and not events.comments:
             text = jsontext.remove(text, root, events)
         return text
 

@@ -449,6 +449,29 @@ def test_an_agent_that_was_moved_is_found_there(
     assert (machine.home / "else where" / rel).is_file()
 
 
+@pytest.mark.parametrize("data", [b"", b"{}", b" \n", b'{"hooks": {"Stop": []}, "mcpServers": {}}', b"{\n}\n"])
+def test_settings_without_ours_are_not_touched_by_disconnecting(machine: Machine, data: bytes) -> None:
+    for rel in (".claude/settings.json", ".codex/hooks.json", ".cursor/mcp.json", ".qwen/settings.json"):
+        machine.put(rel, data)
+    for rel in (".codex/config.toml", ".config/goose/config.yaml", ".config/goose/.goosehints"):
+        machine.put(rel, b"")
+    before = machine.tree()
+
+    assert machine.disconnect() == []
+    assert machine.tree() == before
+    assert not only(machine.disconnect("claude-code")).changed
+
+
+def test_our_hooks_for_another_agent_are_not_ours_here(machine: Machine) -> None:
+    theirs = {"type": "command", "command": f"{machine.launcher} hook claude-code Stop"}
+    path = machine.put(".qwen/settings.json", json.dumps({"hooks": {"Stop": [{"hooks": [theirs]}]}}).encode())
+    only(machine.connect("qwen"))
+    assert read(path)["hooks"]["Stop"][0] == {"hooks": [theirs]}
+    only(machine.disconnect("qwen"))
+
+    assert read(path) == {"hooks": {"Stop": [{"hooks": [theirs]}]}}
+
+
 def test_a_write_protected_file_is_left_and_no_copy_of_it(machine: Machine) -> None:
     path = machine.put(".qwen/settings.json", b'{"a": 1}')
     path.chmod(0o400)
