@@ -158,13 +158,13 @@ def _cursor(where: Where) -> Agent:
     handlers = {
         event: {"command": hook_command(where.launcher, "cursor", event), "timeout": 5} for event in events.split()
     }
-    hooks = Hooks("cursor", JsonFile(skeleton={"version": 1}), handlers, nested=False)
+    hooks = Hooks("cursor", JsonFile(comments=True, skeleton={"version": 1}), handlers, nested=False)
     return Agent(
         "cursor",
         home,
         (
             Entry("hooks", f"{home}/hooks.json", hooks),
-            Entry("MCP server", f"{home}/mcp.json", Server(JsonFile(), ["mcpServers"], _stdio(where))),
+            Entry("MCP server", f"{home}/mcp.json", Server(JsonFile(comments=True), ["mcpServers"], _stdio(where))),
         ),
         ("cursor-agent", "cursor"),
         tell="hooks work at once; switch the MCP server `mdmem` on in Cursor's settings if it asks",
@@ -178,8 +178,8 @@ def _copilot(where: Where) -> Agent:
         event: {"type": "command", "bash": hook_command(where.launcher, "copilot", event), "timeoutSec": 5}
         for event in events.split()
     }
-    hooks = Hooks("copilot", JsonFile(skeleton={"version": 1}), handlers, nested=False)
-    server = Server(JsonFile(), ["mcpServers"], _stdio(where, type="local") | {"tools": ["*"]})
+    hooks = Hooks("copilot", JsonFile(comments=True, skeleton={"version": 1}), handlers, nested=False)
+    server = Server(JsonFile(comments=True), ["mcpServers"], _stdio(where, type="local") | {"tools": ["*"]})
     return Agent(
         "copilot",
         home,

@@ -78,7 +78,7 @@ QWEN = b"""{
 """
 
 CURSOR_HOOKS = b"""{
-  "version": 1,
+  "version": 1, // the only one
   "hooks": {
     "stop": [
       { "command": "./hooks/audit.sh" }
