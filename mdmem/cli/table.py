@@ -41,6 +41,8 @@ COMMANDS: dict[str, Entry] = {
     "inject": Entry("find", "inject", "Print what an agent is told of memory this turn."),
     "hook": Entry("connect", "hook", "Answer a hook of an agent (agents run this)."),
     "mcp": Entry("connect", "mcp", "Serve memory to an agent over MCP, on standard input and output."),
+    "connect": Entry("connect", "connect", "Connect coding agents: hooks, MCP server, instructions."),
+    "disconnect": Entry("connect", "connect", "Take out what connect put in."),
     "check": Entry("keep", "check", "Look for mistakes in memory files; for pre-commit and CI."),
     "sync": Entry("keep", "keep", "Wait until the index has everything that is on disk."),
     "reindex": Entry("keep", "keep", "Make the index anew from the files."),
