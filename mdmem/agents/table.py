@@ -18,12 +18,11 @@ from mdmem.agents.wholefile import WholeFile
 from mdmem.agents.yamlpart import YamlExtension
 from mdmem.config.agents import AgentFolders
 from mdmem.errors import RefusedError
-from mdmem.outputs.sections import Section, user_files
+from mdmem.outputs.sections import EMPTY_BLOCK, Section, user_files
 from mdmem.scope import project_root
 
 VERSION_LIMIT_S = 10.0
 RESTART = "start it anew: it reads its settings and starts MCP servers at the start"
-EMPTY_BLOCK = "What mdmem remembers for this place will stand here. The tools of its MCP server search the rest."
 
 
 class Part(Protocol):

@@ -93,6 +93,7 @@ class Answers:
             "show": self.show,
             "inject": self.inject,
             "event": self.event,
+            "instructions": self.instructions,
             "find": self.find,
             "graph": self.graph,
             "conflicts": self.conflicts,
@@ -264,6 +265,7 @@ class Answers:
             budget=int(_number(request, "budget", 1, MAX_BUDGET) or self.app.settings.inject.max_inject_tokens),
             hidden_domains=self._hidden(request),
             recalls=request.get("recall") is not False,
+            noted=request.get("note") is not False,
         )
         roster = self.app.roster()
         scopes = self._scopes(request, roster)
@@ -311,6 +313,12 @@ class Answers:
         if here and here not in [u["path"] for u in status["untrusted"]]:
             status["untrusted"].append({"path": here, "reason": "not trusted here"})
         return {"status": status}
+
+    def instructions(self, request: Request) -> dict[str, Any]:
+        """Bring the marked sections of agents' instruction files up to date."""
+        from mdmem.app.instructions import follow_instructions  # a hook has no use for it
+
+        return follow_instructions(self)
 
     def reload(self, request: Request) -> dict[str, Any]:
         self.backend.reload()

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mdmem.cli import options, say
+from mdmem.cli.ask import ask
 from mdmem.daemon.ask import working_folder
 from mdmem.outputs.text import clean
 
@@ -49,6 +50,8 @@ def connect_command(agents: tuple[str, ...], dry_run: bool, as_json: bool) -> in
     from mdmem.agents.connect import connect
 
     outcomes = connect(agents, cwd=working_folder(), now=datetime.now(UTC), dry_run=dry_run)
+    if not dry_run and any(change.what == "instructions" for outcome in outcomes for change in outcome.changes):
+        ask({"op": "instructions"})
     if not outcomes:
         say.note("no agent that mdmem knows was found on this machine; name one to connect it all the same")
     return _tell(outcomes, "already connected", dry_run, as_json)

@@ -14,6 +14,7 @@ from mdmem import __version__
 from mdmem.app import Answers, App
 from mdmem.daemon.filler import Filler
 from mdmem.daemon.helper import Helper
+from mdmem.daemon.instructions import Instructions
 from mdmem.daemon.live import Live, Readers
 from mdmem.daemon.server import PROTOCOL, Server
 from mdmem.daemon.watches import Watches
@@ -53,6 +54,7 @@ class Daemon:
         hurried = Live(app, self.worker, self.readers, self.filler, self.watches, hurried=True)
         self.hooks = Hooks(Answers(hurried))
         self.server = Server(app.paths.socket, self._handle, self.hooks.answer)
+        self.instructions = Instructions(self.worker, self.answers)
         self.mcp = Helper(app.paths.mcp_socket, MCP_HOST)
 
     def start(self) -> None:
@@ -61,6 +63,7 @@ class Daemon:
         self.worker.start()
         self.server.start()
         self.mcp.start()
+        self.instructions.start()
         self.filler.start()
         log.info("started", extra={"version": __version__, "pid": os.getpid()})
 
@@ -113,6 +116,7 @@ class Daemon:
         self.worker.join(timeout=5 * STOP_S)
         self.watches.stop()
         self.filler.join(timeout=STOP_S)
+        self.instructions.join(timeout=STOP_S)
         self.readers.close()
         self.lock.release()
         log.info("stopped")

@@ -57,6 +57,7 @@ class Worker(threading.Thread):
         self.scopes: dict[str, Scope] = {}
         self.stopping = threading.Event()
         self.new_pieces = threading.Event()  # there may be pieces that wait for vectors
+        self.manifests_written = threading.Event()  # memories have changed, and it has been quiet since
         self._queue: queue.SimpleQueue[Change | Call | None] = queue.SimpleQueue()
         watch = app.settings.watch
         self._settle = Settle(quiet_ns=watch.quiet_ms * 1_000_000, max_ns=watch.max_ms * 1_000_000)
@@ -96,7 +97,8 @@ class Worker(threading.Thread):
 
     def stop(self) -> None:
         self.stopping.set()
-        self.new_pieces.set()  # whoever waits for these looks whether to stop
+        for waited_for in (self.new_pieces, self.manifests_written):
+            waited_for.set()  # whoever waits for these looks whether to stop
         self._queue.put(None)
 
     @property
@@ -360,6 +362,7 @@ class Worker(threading.Thread):
             del self._manifests[folder]
             if scope is not None and self.store.update_manifest(scope):
                 self._manifests[folder] = now_ns + MANIFEST_WAIT_NS
+            self.manifests_written.set()
 
     def _ask_git(self, now_ns: int) -> None:
         for folder, when_ns in list(self._dates.items()):

@@ -16,6 +16,7 @@ from mdmem.errors import ConfigError, MdmemError, Problem
 from mdmem.outputs import saving
 
 BEGIN, END = "<!-- mdmem:begin -->", "<!-- mdmem:end -->"
+EMPTY_BLOCK = "What mdmem remembers for this place will stand here. The tools of its MCP server search the rest."
 PROJECT_FILES = ("AGENTS.md", "GEMINI.md")
 _NOTE = "<!-- Kept up to date by mdmem; what you change between these two markers is lost. -->"
 _TRIES = 3
