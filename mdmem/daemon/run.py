@@ -112,9 +112,9 @@ class Daemon:
                 return 70
             if not (self.lock.is_in_place() and self.server.is_in_place()):
                 # The runtime folder is removed when its session ends. Nobody could reach this daemon, and the next one
-                # would not know of it: two would write.
+                # would not know of it: two would write. Not 6, which tells a service manager to leave it at that.
                 log.error("lock or socket were removed; stopping", extra={"path": self.app.paths.runtime})
-                return 6
+                return 5
         return 0
 
     def reload(self) -> None:

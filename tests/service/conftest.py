@@ -10,8 +10,11 @@ from pathlib import Path
 import pytest
 
 from mdmem.daemon.service.systemd import Systemd
+from tests.cli.conftest import call
 from tests.conftest import ROOT, Home
 from tests.service.manager import Service
+
+__all__ = ["call"]
 
 
 def command(path: Path, *arguments: str, **variables: str) -> Path:

@@ -33,8 +33,8 @@ KNOWN = """
 def parse(text: str) -> dict[str, list[str]]:
     """Every key of a unit with its values (systemd.syntax(7)), whatever its section."""
     found: dict[str, list[str]] = {}
-    for line in text.replace("\\\n", " ").splitlines():
-        line = line.strip()
+    for line in text.replace("\\\n", " ").split("\n"):
+        line = line.strip(" \t")
         if not line or line[0] in "#;[":
             continue
         key, _, value = line.partition("=")
@@ -173,7 +173,10 @@ class Service:
             self.step()
             return holds()
 
-        wait_until(stepped, f"{what}; told {self.told[-5:]}, {self.results}, {self.journal()[-2000:]}", limit_s)
+        try:
+            wait_until(stepped, what, limit_s)
+        except AssertionError as error:
+            raise AssertionError(f"{error}\n{self.told[-5:]} {self.results} {self.journal()[-2000:]}") from None
 
     def journal(self) -> str:
         path = self.folder / "journal"

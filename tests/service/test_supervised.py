@@ -153,7 +153,11 @@ def test_a_reload_is_told_from_its_beginning_to_its_end(home: Home, service: Mak
     running.reload()
     running.until(lambda: "RELOADING=1" in running.told and running.state == "active", "it has reloaded")
 
-    assert [line for line in running.told if line in ("READY=1", "RELOADING=1")] == ["READY=1", "RELOADING=1", "READY=1"]
+    assert [line for line in running.told if line in ("READY=1", "RELOADING=1")] == [
+        "READY=1",
+        "RELOADING=1",
+        "READY=1",
+    ]
 
 
 def test_it_logs_once_in_json_and_to_the_journal_alone(home: Home, service: Make) -> None:

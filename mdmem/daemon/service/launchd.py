@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 import time
 from typing import Any
 
 from mdmem import __version__
 from mdmem.config.paths import launch_agents_folder
-from mdmem.daemon.service.manager import Running, must, pid_of, run, said, template, user_id
+from mdmem.daemon.service.manager import Running, digest, must, pid_of, run, said, template, user_id
 from mdmem.errors import MachineError
 
 LABEL = "io.mdmem.daemon"
 _MARK = "<!-- mdmem {version}, {digest} -->\n"
-_MARKED = re.compile(rb"<!-- mdmem [^ \n]+, ([0-9a-f]{64}) -->\n\Z")
+_MARKED = re.compile(rb"<!-- mdmem ([^ \n]+), ([0-9a-f]{64}) -->\n\Z")
 GONE_S = 15.0  # bootout comes back before the agent has ended
 PAUSE_S = 0.1
 
@@ -44,11 +43,11 @@ class Launchd:
                 "launchd takes no name with control characters, or that is not UTF-8", where=ascii(launcher),
                 hint="rename it",
             ) from error  # fmt: skip
-        return body + _MARK.format(version=__version__, digest=hashlib.sha256(body).hexdigest()).encode()
+        return body + _MARK.format(version=__version__, digest=digest(__version__, body)).encode()
 
     def is_ours(self, text: bytes) -> bool:
         mark = _MARKED.search(text)
-        return mark is not None and hashlib.sha256(text[: mark.start()]).hexdigest() == mark[1].decode()
+        return mark is not None and digest(mark[1].decode(), text[: mark.start()]) == mark[2].decode()
 
     def launcher_of(self, text: bytes) -> str | None:
         import plistlib

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import subprocess
@@ -85,6 +86,11 @@ def template(name: str) -> str:
     """A file of `systemd/` or `launchd/`."""
     found = next(path for place in _PLACES if (path := place / name).is_file())
     return found.read_text("utf-8")
+
+
+def digest(version: str, body: bytes) -> str:
+    """By this a file of ours is known again: of the version that wrote it, and of all but the line that holds it."""
+    return hashlib.sha256(version.encode() + b"\n" + body).hexdigest()
 
 
 def pid_of(text: str, pattern: str) -> int | None:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 
 from mdmem import __version__
 from mdmem.config.paths import units_folder
-from mdmem.daemon.service.manager import Running, must, pid_of, run, said, template
+from mdmem.daemon.service.manager import Running, digest, must, pid_of, run, said, template
 from mdmem.errors import MachineError
 
 UNIT = "mdmem.service"
 _MARK = "# mdmem {version}, {digest}\n"
-_MARKED = re.compile(rb"# mdmem [^ \n]+, ([0-9a-f]{64})\n")
+_MARKED = re.compile(rb"# mdmem ([^ \n]+), ([0-9a-f]{64})\n")
 # systemd takes no program with one of these in its path, however it is quoted; as an argument anything goes.
 _UNSAFE = re.compile(r"[\x00-\x1f\x7f'\"\\]")
 _THROUGH_SHELL = """/bin/sh -c 'exec "$0" "$@"'"""
@@ -32,11 +31,11 @@ class Systemd:
         lines = [f"Environment={quote(f'{name}={value}')}\n" for name, value in variables.items()]
         text = text.replace("@ENVIRONMENT@\n", "".join(lines)).replace("@COMMAND@", command(launcher))
         body = text.encode()
-        return _MARK.format(version=__version__, digest=hashlib.sha256(body).hexdigest()).encode() + body
+        return _MARK.format(version=__version__, digest=digest(__version__, body)).encode() + body
 
     def is_ours(self, text: bytes) -> bool:
         mark = _MARKED.match(text)
-        return mark is not None and hashlib.sha256(text[mark.end() :]).hexdigest() == mark[1].decode()
+        return mark is not None and digest(mark[1].decode(), text[mark.end() :]) == mark[2].decode()
 
     def launcher_of(self, text: bytes) -> str | None:
         found = re.search(r'^ExecStart=:(?:.*\' )?(".*") daemon$', text.decode("utf-8", "replace"), re.MULTILINE)
