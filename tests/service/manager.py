@@ -21,7 +21,7 @@ from typing import Any
 
 IGNORED = """
     Description StartLimitIntervalSec NotifyAccess RestartSec LimitCORE KillMode UMask StandardOutput StandardError
-    SyslogIdentifier NoNewPrivileges LockPersonality RestrictRealtime RestrictSUIDSGID SystemCallArchitectures
+    SyslogIdentifier TimeoutStartSec NoNewPrivileges LockPersonality RestrictRealtime RestrictSUIDSGID SystemCallArchitectures
     RestrictAddressFamilies WantedBy
 """.split()  # what makes no difference here
 KNOWN = """

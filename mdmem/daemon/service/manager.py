@@ -12,7 +12,7 @@ from typing import NamedTuple, Protocol
 
 from mdmem.errors import MachineError
 
-RUN_S = 30.0  # a start waits until the daemon is ready
+RUN_S = 90.0  # a start waits until the daemon is ready, as long as the unit lets it
 _HERE = Path(__file__).parent
 _PLACES = (_HERE / "files", _HERE.parents[2])  # installed from a wheel; run from the repository
 
@@ -63,10 +63,10 @@ def run(command: Sequence[str], *, timeout_s: float = RUN_S) -> subprocess.Compl
             command, stdin=subprocess.DEVNULL, capture_output=True, timeout=timeout_s, check=False,
             encoding="utf-8", errors="replace",
         )  # fmt: skip
-    except FileNotFoundError as error:
+    except OSError as error:
         raise MachineError(f"{command[0]} is not on this machine") from error
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise MachineError(f"{command[0]} {command[-1]} did not end well: {error}") from error
+    except subprocess.TimeoutExpired as error:
+        raise MachineError(f"{' '.join(command)} did not end in {timeout_s:g} s") from error
 
 
 def said(done: subprocess.CompletedProcess[str]) -> str:
