@@ -78,7 +78,7 @@ def _start(folder: Path, *, anew: bool) -> int:
     for old in ("notify", "state"):
         (folder / old).unlink(missing_ok=True)
     subprocess.Popen(
-        [sys.executable, str(HERE / "manager.py"), str(_unit(folder)), str(folder / "state")],
+        [sys.executable, "-S", str(HERE / "manager.py"), str(_unit(folder)), str(folder / "state")],
         env=os.environ | {"PYTHONPATH": str(ROOT)}, start_new_session=True, stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL, stderr=(folder / "supervisor").open("w"),
     )  # fmt: skip

@@ -29,7 +29,7 @@ class Machine:
         self.folder.mkdir()
         self.bin = home.folder / "fakebin"
         for program in {"systemd": ("systemctl", "loginctl"), "launchd": ("launchctl",)}[kind]:
-            command(self.bin / program, str(FAKES), program, str(self.folder))
+            command(self.bin / program, "-S", str(FAKES), program, str(self.folder))
         (self.folder / "units").write_text(str(file.parent))
 
     def calls(self) -> list[str]:
