@@ -39,7 +39,7 @@ def install(as_json: bool) -> None:
     Example:
       mdmem service install
     """
-    from mdmem.daemon.service.install import find_manager, state
+    from mdmem.daemon.service.install import find_manager
     from mdmem.daemon.service.install import install as install_service
 
     paths, manager = find_paths(), find_manager()
@@ -51,7 +51,7 @@ def install(as_json: bool) -> None:
         say.out(f"the daemon that was started by hand (pid {done.stopped}) was stopped")
     say.out(clean(f"{'written' if done.changed else 'unchanged'}: {done.path}"))
     say.out(f"mdmem runs as a service (pid {done.pid}); its log: {manager.log_hint}")
-    if state(paths, manager).linger is False:
+    if done.linger is False:
         say.out(LINGER)
 
 

@@ -15,7 +15,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-LIMIT_S = 20.0
+LIMIT_S = 60.0
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 
@@ -137,12 +137,19 @@ def launchctl(folder: Path, args: list[str]) -> int:
         sys.stdout.write((f"\tpid = {pid}\n" if pid else "") + "\n\tdomain = x\n}\n")
     elif verb == "kickstart":
         return 0 if _pid(folder) else _spawn(folder)
-    elif verb == "bootout":
-        if _pid(folder):
-            os.kill(_pid(folder), signal.SIGTERM)
-        loaded.unlink()
     else:
-        raise AssertionError(args)
+        assert verb == "bootout", args
+        return _bootout(folder)
+    return 0
+
+
+def _bootout(folder: Path) -> int:
+    if (folder / "stuck").exists():
+        sys.stderr.write("Boot-out failed: 36: Operation now in progress\n")
+        return 36
+    if _pid(folder):
+        os.kill(_pid(folder), signal.SIGTERM)
+    (folder / "loaded").unlink()
     return 0
 
 

@@ -20,9 +20,9 @@ from pathlib import Path
 from typing import Any
 
 IGNORED = """
-    Description StartLimitIntervalSec NotifyAccess RestartSec LimitCORE KillMode UMask StandardOutput StandardError
-    SyslogIdentifier TimeoutStartSec NoNewPrivileges LockPersonality RestrictRealtime RestrictSUIDSGID SystemCallArchitectures
-    RestrictAddressFamilies WantedBy
+    Description StartLimitIntervalSec NotifyAccess RestartSec TimeoutStartSec LimitCORE KillMode UMask StandardOutput
+    StandardError SyslogIdentifier NoNewPrivileges LockPersonality RestrictRealtime RestrictSUIDSGID
+    SystemCallArchitectures RestrictAddressFamilies WantedBy
 """.split()  # what makes no difference here
 KNOWN = """
     Type WatchdogSec WatchdogSignal ExecStart ExecReload Restart RestartPreventExitStatus StartLimitBurst
@@ -165,7 +165,7 @@ class Service:
         command = [word.replace("${MAINPID}", str(self.pid)) for word in split(self.lines["ExecReload"][0])]
         subprocess.run(command, check=True)
 
-    def until(self, holds: Callable[[], bool], what: str, limit_s: float = 30.0) -> None:
+    def until(self, holds: Callable[[], bool], what: str, limit_s: float = 60.0) -> None:
         """Supervise until something holds."""
         from tests.conftest import wait_until
 

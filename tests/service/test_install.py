@@ -15,7 +15,6 @@ from mdmem.daemon.service import install as room
 from tests.conftest import Daemon, Done, Home
 from tests.service.conftest import command, installed
 
-pytestmark = pytest.mark.slow
 Call = Callable[..., Done]
 FAKES = Path(__file__).parent / "fakes.py"
 
@@ -113,6 +112,7 @@ def test_m7_install_twice_upgrade_and_uninstall_twice_leave_the_memories_alone(
                            "--user restart mdmem.service"]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_a_daemon_of_another_version_is_started_anew_though_the_file_is_the_same(
     home: Home, machine: Machine, call: Call, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -137,6 +137,7 @@ def test_f4_a_daemon_started_by_hand_is_stopped_and_that_is_said(
     assert call("service", "status", "--json").json["started_by"] == "service"
 
 
+@pytest.mark.slow
 def test_down_stops_it_and_install_starts_it_again(home: Home, machine: Machine, call: Call) -> None:
     assert call("service", "install").code == 0
     assert "mdmem stopped" in call("down").out
@@ -176,6 +177,7 @@ def test_m1_that_a_logout_ends_it_is_told_and_not_changed(home: Home, machine: M
     assert call("service", "status", "--json").json["linger"] is True
 
 
+@pytest.mark.slow
 def test_m2_a_launcher_that_is_gone_is_told_and_install_mends_it(
     home: Home, machine: Machine, launcher: Path, call: Call, monkeypatch: pytest.MonkeyPatch
 ) -> None:

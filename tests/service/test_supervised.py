@@ -92,7 +92,7 @@ def test_a_tick_that_always_fails_stops_the_pings(home: Home, service: Make, fre
 def test_m4_an_index_of_5000_memories_takes_longer_than_the_watchdog_and_is_let_be(home: Home, service: Make) -> None:
     for n in range(5_000):
         home.put(f"folder{n % 50}/canaryname{n}.md", f"---\nname: canaryname {n}\n---\n{'word ' * 300}{n}\n")
-    running = service(watchdog_usec=1_000_000)
+    running = service(watchdog_usec=2_000_000)
     running.start()
     ready(running)
     running.until(lambda: any("indexing" in line for line in running.told), "it says that it indexes")

@@ -23,12 +23,13 @@ PAUSE_S = 0.05
 
 
 class Done(NamedTuple):
-    """What `install` or `uninstall` did. `stopped`: the pid of the daemon started by hand that had to go."""
+    """What `install` or `uninstall` did. `stopped`: the pid of the daemon that had to go."""
 
     path: str
     changed: bool
     stopped: int | None
     pid: int | None
+    linger: bool | None = None  # whether the service outlives a logout; None where that is not known, or no question
 
 
 class State(NamedTuple):
@@ -47,7 +48,7 @@ class State(NamedTuple):
     state: str
     pid: int | None
     started_by: str | None
-    linger: bool | None  # whether it outlives a logout; None where that is not known, or no question
+    linger: bool | None  # as in Done
 
 
 def find_manager() -> Manager:
@@ -67,14 +68,14 @@ def install(paths: Paths, manager: Manager) -> Done:
     _refuse_edited(manager, there)
     answer, running = client.ask(paths.socket, {"op": "ping"}), manager.running()
     by_hand = answer is not None and answer["pid"] != running.pid
-    if by_hand:
-        stop(paths)
     if there != wanted:
         _write(manager.path, wanted)
+    if by_hand:
+        stop(paths)  # only now: nothing but the service manager can keep the next one from starting
     other = answer is not None and answer.get("version") != __version__
     manager.start(anew=there != wanted or other)
     pid = _wait_until_up(paths, manager)
-    return Done(manager.path, there != wanted, answer["pid"] if answer and by_hand else None, pid)
+    return Done(manager.path, there != wanted, answer["pid"] if answer and by_hand else None, pid, _linger(manager))
 
 
 def uninstall(paths: Paths, manager: Manager) -> Done:
@@ -95,7 +96,7 @@ def uninstall(paths: Paths, manager: Manager) -> Done:
 
 
 def state(paths: Paths, manager: Manager) -> State:
-    """Everything a person may want to know of the service. Changes nothing, and raises nothing."""
+    """Everything a person may want to know of the service. Raises MachineError where its file cannot be read."""
     reason = _unreachable(manager)
     running = Running(False, "unknown", None) if reason else manager.running()
     there = _read(manager.path)
@@ -114,8 +115,12 @@ def state(paths: Paths, manager: Manager) -> State:
         state=running.state,
         pid=running.pid,
         started_by=_started_by(paths, running),
-        linger=lingers() if manager.name == "systemd" and there is not None else None,
+        linger=_linger(manager) if there is not None else None,
     )
+
+
+def _linger(manager: Manager) -> bool | None:
+    return lingers() if manager.name == "systemd" else None
 
 
 def _started_by(paths: Paths, running: Running) -> str | None:
