@@ -71,7 +71,7 @@ def install(paths: Paths, manager: Manager) -> Done:
     if there != wanted:
         _write(manager.path, wanted)
     if by_hand:
-        stop(paths)  # only now: nothing but the service manager can keep the next one from starting
+        stop(paths)  # only now that little is left to go wrong
     other = answer is not None and answer.get("version") != __version__
     manager.start(anew=there != wanted or other)
     pid = _wait_until_up(paths, manager)
