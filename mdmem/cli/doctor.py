@@ -23,10 +23,12 @@ def doctor_command(as_json: bool) -> int:
     """
     from mdmem.app import App
     from mdmem.app.doctor import diagnose
+    from mdmem.daemon.service.checks import checks
 
     app = App()
     status, silent = _ask_daemon(app.paths.socket)
-    findings = [finding._asdict() | {"line": None} for finding in diagnose(app, status, silent)]
+    found = [*diagnose(app, status, silent), *checks(app.paths)]
+    findings = [finding._asdict() | {"line": None} for finding in found]
     if as_json:
         say.json_out(findings)
     else:

@@ -27,6 +27,7 @@ COMMANDS: dict[str, Entry] = {
     "up": Entry("start", "start", "Start the daemon in the background."),
     "down": Entry("start", "start", "Stop the daemon."),
     "daemon": Entry("start", "start", "Run the daemon in the foreground."),
+    "service": Entry("start", "service", "Have systemd or launchd run the daemon."),
     "status": Entry("start", "status", "Show what is watched, indexed, and wrong."),
     "doctor": Entry("start", "doctor", "Check this machine and say how to mend it."),
     "add": Entry("write", "write", "Write a new memory."),

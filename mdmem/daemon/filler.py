@@ -44,6 +44,7 @@ class Filler(threading.Thread):
         self.idle_s = idle_s
         self.loaded = False
         self.last_error: str | None = None
+        self.pulse = 0  # another number for as long as it gets on
         self._used_ns = time.monotonic_ns()
         self._resume_ns = 0
         self._canary_tries = 0
@@ -75,6 +76,7 @@ class Filler(threading.Thread):
         _lower_priority()
         while not self.worker.stopping.is_set():
             self.worker.new_pieces.wait(self._pause_s())
+            self.pulse += 1
             if self.worker.stopping.is_set():
                 break
             try:
@@ -151,6 +153,7 @@ class Filler(threading.Thread):
         for at in range(0, len(pieces), embedder.at_once):
             if self.worker.stopping.is_set():
                 break
+            self.pulse += 1
             part = pieces[at : at + embedder.at_once]
             for piece, result in zip(part, embedder.passages([texts[p.id] for p in part]), strict=True):
                 if isinstance(result, EmbedError):

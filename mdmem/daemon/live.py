@@ -191,9 +191,9 @@ class Live:
         """Read config and scopes again; folders that came are watched and indexed, those that went leave."""
         self.worker.call(lambda store: self._reload_here())
 
-    def reload_soon(self) -> None:
+    def reload_soon(self) -> Future[Any]:
         """The same without waiting: for a signal."""
-        self.worker.post(lambda store: self._reload_here())
+        return self.worker.post(lambda store: self._reload_here())
 
     def _reload_here(self) -> None:
         self.app.reload_settings()

@@ -53,6 +53,7 @@ class Syncer:
         self.writer = Writer(db, self.vectors)
         self.ledger = ledger
         self.aliases = aliases
+        self.under_way: tuple[int, int] | None = None  # files done, and of how many, for whoever wants to tell
 
     def sync(
         self,
@@ -74,6 +75,8 @@ class Syncer:
         except BaseException:
             self.writer.forget_caches()
             raise
+        finally:
+            self.under_way = None
 
 
 class _Pass:
@@ -136,6 +139,7 @@ class _Pass:
         removed = {row.path: row for row in todo.removed}
         batches = [todo.read[at : at + BATCH] for at in range(0, len(todo.read), BATCH)] or [[]]
         for n, batch in enumerate(batches):
+            self.s.under_way = (n * BATCH, len(todo.read))
             with files.Reader(self.root) as reader:
                 findings = [(file, self._look(reader, file, known)) for file in batch if not self.should_stop()]
             if self.should_stop():
