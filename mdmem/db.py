@@ -46,7 +46,7 @@ class Kind(NamedTuple):
     synchronous: str
 
 
-INDEX = Kind("index", 0x6D644958, 2, "mdmem.index", "NORMAL")
+INDEX = Kind("index", 0x6D644958, 3, "mdmem.index", "NORMAL")
 LEDGER = Kind("ledger", 0x6D644C47, 2, "mdmem.ledger", "FULL")
 
 
