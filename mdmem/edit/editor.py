@@ -16,8 +16,8 @@ def edit_in_editor(folder: str, rel: str, command: str, *, guard: Guard = anythi
 
     `command`: words as in EDITOR, parted as a shell would but run without one; the file's path is added. The editor
     works on the file itself, so that everything it knows about the file stays; what the guard refuses is put back as it
-    was. A text with a secret stays as the person saved it (what else they wrote must not be lost), out of the index like
-    any other such file; RefusedError says so. Raises UsageError for a command that can't be run, MachineError where it
+    was. A text with a secret stays as the person saved it (nothing they wrote may be lost), out of the index like any
+    other such file; RefusedError says so. Raises UsageError for a command that can't be run, MachineError where it
     ended with an error.
     """
     root, raw = real(folder, rel)

@@ -35,8 +35,8 @@ _ABOUT_IDS = re.compile(
     re.IGNORECASE,
 )
 _ABOUT_PHONES = (
-    "phone", " tel ", " tel:", " tel.", "\ntel", "mobile", " cell ", " cell:", "whatsapp", " sms", "call me", "call him",
-    "call her", "call them", "call us", " call +", " call (", "dial ", " fax", "reach me", "reach him", "reach her",
+    "phone", " tel ", " tel:", " tel.", "\ntel", "mobile", " cell ", " cell:", "whatsapp", " sms", "call me",
+    "call him", "call her", "call them", "call us", " call +", " call (", "dial ", " fax", "reach me", "reach him",
     "电话", "手机", "联系", "座机", "微信", "短信", "致电",
 )  # fmt: skip
 _BLOCK = 200  # characters: as far as words speak of a number, to both sides

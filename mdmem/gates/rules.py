@@ -57,9 +57,9 @@ def load_rules() -> tuple[Rule, ...]:
 
 
 @functools.cache
-def rules_near(screen: str) -> tuple[tuple[str, tuple[Rule, ...]], ...]:
+def rules_near(screen: str, *, fold: bool) -> tuple[tuple[str, tuple[Rule, ...]], ...]:
     """Each word that stands near secrets of one screen, with its rules."""
-    rules = [rule for rule in load_rules() if rule.screen == screen]
+    rules = [rule for rule in load_rules() if rule.screen == screen and rule.fold == fold]
     words = dict.fromkeys(near for rule in rules for near in rule.near)
     return tuple((word, tuple(rule for rule in rules if word in rule.near)) for word in words)
 

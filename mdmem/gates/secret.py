@@ -51,21 +51,25 @@ def mask(text: str) -> str:
 
 
 def _by_rules(text: str, classes: bytes) -> list[Found]:
-    folded = text.replace("İ", "I").lower()  # the one letter that is longer when it is small
-    found = _of_screen("none", text, folded, text + folded)
+    found = _of_screen("none", text, text)
     if changes(classes) >= _MIN_CHANGES:
-        found += _of_screen("mixed", text, folded, text + folded)
-        found += _of_screen("run", text, folded, " ".join(word for word in text.split() if len(word) >= _MIN_RUN))
+        found += _of_screen("mixed", text, text)
+        found += _of_screen("run", text, " ".join([word for word in text.split() if len(word) >= _MIN_RUN]))
     return found
 
 
-def _of_screen(screen: str, text: str, folded: str, looked_at: str) -> list[Found]:
+def _of_screen(screen: str, text: str, looked_at: str) -> list[Found]:
     """What the rules of one screen find, of those with a word in `looked_at`."""
     found: list[Found] = []
-    for near, rules in rules_near(screen):
+    for near, rules in rules_near(screen, fold=False):
         if near in looked_at:
-            for rule in rules:
-                found += _of_rule(rule, near, text, folded if rule.fold else text)
+            found += [each for rule in rules for each in _of_rule(rule, near, text, text)]
+    folding = rules_near(screen, fold=True)
+    if folding:
+        folded = text.replace("İ", "I").lower()  # the one letter that is longer when it is small
+        for near, rules in folding:
+            if near in folded:
+                found += [each for rule in rules for each in _of_rule(rule, near, text, folded)]
     return found
 
 

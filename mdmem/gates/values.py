@@ -15,12 +15,12 @@ _MIN_CHANGES = 0.25  # of random characters about half are of another class than
 
 # What documentation writes in the place of a value, and what code writes to fetch it from elsewhere.
 _IN_PLACEHOLDERS = (
-    "example", "placeholder", "redacted", "your-", "your_", "dummy", "changeme", "change-me", "change_me", "xxxx", "***",
-    "...", "<", ">", "{{", "${", "%{", "$(", "process.env", "environ", "getenv", "env[", "secrets.",
+    "example", "placeholder", "redacted", "your-", "your_", "dummy", "change-me", "changeme", "change_me", "xxxx",
+    "***", "...", "<", ">", "{{", "${", "%{", "$(", "process.env", "environ", "getenv", "env[", "secrets.",
 )  # fmt: skip
 _BEFORE_REFERENCES = (
     "$", "%", "@", "{", "(", "[", "my-", "my_", "the-", "the_", "some-", "insert-", "insert_", "replace-", "replace_",
-    "op://", "vault:", "arn:", "ssm:", "sha1:", "sha256:", "sha256-", "sha512:", "sha512-", "md5:",
+    "op://", "arn:", "ssm:", "sha1:", "sha256:", "sha256-", "sha512:", "sha512-", "md5:",
 )  # fmt: skip
 _WORDS_FOR_IT = frozenset(
     """none null nil true false undefined string str text secret password passwd pass pwd token key user username admin
