@@ -29,11 +29,10 @@ _TEST_CARDS = frozenset(
 )
 _ABOUT_TESTS = re.compile(r"test|sandbox|dummy|fake|example|stripe|测试|沙箱|示例", re.IGNORECASE)
 _ABOUT_CARDS = re.compile(r"card|visa|amex|mastercard|credit|debit|卡", re.IGNORECASE)
-_ABOUT_IDS = re.compile(
-    r"\bid\b|_id\b|\border|ticket|invoice|tracking|\btrace|request|build|\brun\b|timestamp|snowflake|serial|编号|订单"
-    r"|单号|流水",
-    re.IGNORECASE,
-)
+_ABOUT_IDS = (
+    " id", "_id", "order", "ticket", "invoice", "tracking", "trace", "request", "build", " run ", "timestamp",
+    "snowflake", "serial", "编号", "订单", "单号", "流水",
+)  # fmt: skip
 _ABOUT_PHONES = (
     "phone", " tel ", " tel:", " tel.", "\ntel", "mobile", " cell ", " cell:", "whatsapp", " sms", "call me",
     "call him", "call her", "call them", "call us", " call +", " call (", "dial ", " fax", "reach me", "reach him",
@@ -74,7 +73,7 @@ def _numbers(text: str) -> Iterator[Found]:
 
 def _phones(text: str) -> Iterator[Found]:
     """Numbers of any country, where the words around them speak of telephones."""
-    if not _speaks_of_phones(text):
+    if not _has(_ABOUT_PHONES, text):
         return
     block, speaks = -1, False
     for match in _PHONE.finditer(text):
@@ -83,14 +82,14 @@ def _phones(text: str) -> Iterator[Found]:
             continue
         if block != match.start() // _BLOCK:
             block = match.start() // _BLOCK
-            speaks = _speaks_of_phones(text[max(block - 1, 0) * _BLOCK : (block + 2) * _BLOCK])
+            speaks = _has(_ABOUT_PHONES, text[max(block - 1, 0) * _BLOCK : (block + 2) * _BLOCK])
         if speaks:
             yield match.start(), match.end(), "telephone number", "likely"
 
 
-def _speaks_of_phones(text: str) -> bool:
+def _has(words: tuple[str, ...], text: str) -> bool:
     low = f"\n{text.lower()}"
-    return any(word in low for word in _ABOUT_PHONES)
+    return any(word in low for word in words)
 
 
 def _is_card(digits: str, written: str, text: str, at: int) -> bool:
@@ -99,7 +98,7 @@ def _is_card(digits: str, written: str, text: str, at: int) -> bool:
     line = text[slice(*_around(text, at))]
     if digits in _TEST_CARDS and _ABOUT_TESTS.search(line):
         return False
-    return " " in written or "-" in written or bool(_ABOUT_CARDS.search(line)) or not _ABOUT_IDS.search(line)
+    return " " in written or "-" in written or bool(_ABOUT_CARDS.search(line)) or not _has(_ABOUT_IDS, line)
 
 
 def _is_mainland_phone(digits: str, written: str, text: str, at: int) -> bool:
@@ -112,7 +111,7 @@ def _is_mainland_phone(digits: str, written: str, text: str, at: int) -> bool:
     if re.fullmatch(r"[0-9]{3}([ -])[0-9]{4}\1[0-9]{4}", written):
         return True
     line = text[slice(*_around(text, at))]
-    return bool(_speaks_of_phones(line) or (_WIDE.search(line) and not _ABOUT_IDS.search(line)))
+    return _has(_ABOUT_PHONES, line) or (bool(_WIDE.search(line)) and not _has(_ABOUT_IDS, line))
 
 
 def _social(text: str) -> Iterator[Found]:

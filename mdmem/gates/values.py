@@ -36,7 +36,7 @@ _TECHNICAL = (
     r"|aes-?\d+\w*|rsa-?\d+|ed25519|ecdsa\w*|x509|[hre]s\d{3}|k8s|ipv[46]|v\d[\w.]*|\d+[a-z%+]{1,2}|\d+-?(?:char|bit|byte|day|hour|week"
     r"|month|min|sec|digit|letter|word)\w*|\d+(?:[.:/T+Zx-]\d*)+"
 )
-_EMAIL = r"[\w.+-]+@[\w-]+(?:\.[\w-]+)*"
+_EMAIL = r"[\w.+-]+@(?:localhost|(?:[\w-]+\.)+[a-z]{2,10})"
 _FILE = (
     r"[\w./~-]+\.(?:py|js|ts|json|ya?ml|toml|txt|md|env|pem|key|pub|sh|go|rs|java|sql|html|css|conf|ini|cfg|log|gpg|asc"
     r"|kdbx|enc|local|internal)"
@@ -101,7 +101,9 @@ def is_token(value: str) -> bool:
         return False
     digits = sum(c.isdigit() for c in value)
     mixed = value != value.lower() and value != value.upper() and len(value) >= 16
-    return digits < len(value) and bool(digits or mixed) and changes(classes_of(value)) >= _MIN_CHANGES * len(value)
+    if digits == len(value) or not (digits or mixed):
+        return False
+    return digits * 4 >= len(value) or changes(classes_of(value)) >= _MIN_CHANGES * len(value)
 
 
 def _is_login(value: str) -> bool:
