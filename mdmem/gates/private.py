@@ -27,8 +27,8 @@ _TEST_CARDS = frozenset(
     5555555555554444 5105105105105100 2223003122003222 378282246310005 371449635398431 6011111111111117
     6011000990139424 3530111333300000 30569309025904 6200000000000005""".split()
 )
-_ABOUT_TESTS = re.compile(r"test|sandbox|dummy|fake|example|stripe|测试|沙箱|示例", re.IGNORECASE)
-_ABOUT_CARDS = re.compile(r"card|visa|amex|mastercard|credit|debit|卡", re.IGNORECASE)
+_ABOUT_TESTS = ("test", "sandbox", "dummy", "fake", "example", "stripe", "测试", "沙箱", "示例")
+_ABOUT_CARDS = ("card", "visa", "amex", "credit", "debit", "卡")
 _ABOUT_IDS = (
     " id", "_id", "order", "ticket", "invoice", "tracking", "trace", "request", "build", " run ", "timestamp",
     "snowflake", "serial", "编号", "订单", "单号", "流水",
@@ -38,9 +38,10 @@ _ABOUT_PHONES = (
     "call him", "call her", "call them", "call us", " call +", " call (", "dial ", " fax", "reach me", "reach him",
     "电话", "手机", "联系", "座机", "微信", "短信", "致电",
 )  # fmt: skip
-_BLOCK = 200  # characters: as far as words speak of a number, to both sides
+_BLOCK = 200  # characters; words up to a block away, in the same line, speak of a number
 _MAINLAND = re.compile(r"1(?:3[0-9]|4[5-9]|5[0-35-9]|6[2567]|7[0-8]|8[0-9]|9[0-35-9])[0-9]{8}")
 _FREE = re.compile(r"\+?1?8(?:00|33|44|55|66|77|88)[0-9]{7}|400[0-9]{7}|\+?(?:44|49)?0?80[08][0-9]{6,8}")
+_GROUPED = re.compile(r"[0-9]{3}([ -])[0-9]{4}\1[0-9]{4}")
 _WIDE = re.compile(r"[一-鿿]")
 _WEIGHTS = (7, 9, 10, 5, 8, 4, 2, 1, 6, 3, 7, 9, 10, 5, 8, 4, 2)
 
@@ -60,58 +61,71 @@ def find_private(text: str, classes: bytes) -> list[Found]:
     return found
 
 
+class _Around:
+    """The line around a place, as far as it can speak of it, looked through once for all places of one block."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._span = (-1, -1)
+        self._line = ""
+        self._has: dict[tuple[str, ...], bool] = {}
+
+    def has(self, words: tuple[str, ...], at: int) -> bool:
+        block = at // _BLOCK
+        first, last = max(block - 1, 0) * _BLOCK, (block + 2) * _BLOCK
+        end = self.text.find("\n", at, last)
+        span = max(self.text.rfind("\n", first, at) + 1, first), end if end >= 0 else last
+        if span != self._span:
+            self._span, self._line, self._has = span, f"\n{self.text[slice(*span)]}".lower(), {}
+        if words not in self._has:
+            self._has[words] = any(word in self._line for word in words)
+        return self._has[words]
+
+
 def _numbers(text: str) -> Iterator[Found]:
+    around = _Around(text)
     for match in _NUMBER.finditer(text):
-        digits = _digits(match[0])
+        at, digits = match.start(), _digits(match[0])
         if len(digits) == 18 and is_chinese_id(digits):
-            yield match.start(), match.end(), "Chinese identity number", "certain"
-        elif _is_card(digits, match[0], text, match.start()):
-            yield match.start(), match.end(), "payment card number", "likely"
-        elif _is_mainland_phone(digits, match[0], text, match.start()):
-            yield match.start(), match.end(), "telephone number", "likely"
+            yield at, match.end(), "Chinese identity number", "certain"
+        elif _is_card(digits, match[0], around, at):
+            yield at, match.end(), "payment card number", "likely"
+        elif _is_mainland_phone(digits, match[0], around, at):
+            yield at, match.end(), "telephone number", "likely"
 
 
 def _phones(text: str) -> Iterator[Found]:
     """Numbers of any country, where the words around them speak of telephones."""
-    if not _has(_ABOUT_PHONES, text):
+    low = f"\n{text}".lower()
+    if not any(word in low for word in _ABOUT_PHONES):
         return
-    block, speaks = -1, False
+    around = _Around(text)
     for match in _PHONE.finditer(text):
         digits = _digits(match[0])
         if not 8 <= len(digits) <= 15 or _FREE.fullmatch(digits) or _is_time(match[0]):
             continue
-        if block != match.start() // _BLOCK:
-            block = match.start() // _BLOCK
-            speaks = _has(_ABOUT_PHONES, text[max(block - 1, 0) * _BLOCK : (block + 2) * _BLOCK])
-        if speaks:
+        if around.has(_ABOUT_PHONES, match.start()):
             yield match.start(), match.end(), "telephone number", "likely"
 
 
-def _has(words: tuple[str, ...], text: str) -> bool:
-    low = f"\n{text.lower()}"
-    return any(word in low for word in words)
-
-
-def _is_card(digits: str, written: str, text: str, at: int) -> bool:
-    if not digits.isdigit() or not _CARDS.fullmatch(digits) or not passes_luhn(digits) or len(set(digits)) < 2:
+def _is_card(digits: str, written: str, around: _Around, at: int) -> bool:
+    if not _CARDS.fullmatch(digits) or not passes_luhn(digits) or len(set(digits)) < 2:
         return False
-    line = text[slice(*_around(text, at))]
-    if digits in _TEST_CARDS and _ABOUT_TESTS.search(line):
+    if digits in _TEST_CARDS and around.has(_ABOUT_TESTS, at):
         return False
-    return " " in written or "-" in written or bool(_ABOUT_CARDS.search(line)) or not _has(_ABOUT_IDS, line)
+    return " " in written or "-" in written or around.has(_ABOUT_CARDS, at) or not around.has(_ABOUT_IDS, at)
 
 
-def _is_mainland_phone(digits: str, written: str, text: str, at: int) -> bool:
+def _is_mainland_phone(digits: str, written: str, around: _Around, at: int) -> bool:
     """A mobile number: written in groups, after +86, or in a Chinese line that speaks of no other kind of number."""
     abroad = digits.removeprefix("86")
     if not _MAINLAND.fullmatch(abroad):
         return False
     if abroad != digits:
-        return text[max(at - 1, 0) : at] == "+"
-    if re.fullmatch(r"[0-9]{3}([ -])[0-9]{4}\1[0-9]{4}", written):
+        return around.text[max(at - 1, 0) : at] == "+"
+    if _GROUPED.fullmatch(written) or around.has(_ABOUT_PHONES, at):
         return True
-    line = text[slice(*_around(text, at))]
-    return _has(_ABOUT_PHONES, line) or (bool(_WIDE.search(line)) and not _has(_ABOUT_IDS, line))
+    return bool(_WIDE.search(around.text, max(at - 40, 0), at + 40)) and not around.has(_ABOUT_IDS, at)
 
 
 def _social(text: str) -> Iterator[Found]:
@@ -165,9 +179,3 @@ def _digits(written: str) -> str:
 def _is_time(written: str) -> bool:
     """A date, with or without an hour, is also a row of digits."""
     return bool(re.match(r"(?:19|20)[0-9]{2}-?(?:0[1-9]|1[0-2])-?(?:[0-2][0-9]|3[01])(?![0-9])", written))
-
-
-def _around(text: str, at: int) -> tuple[int, int]:
-    """The line around a place, as far as it can speak of it."""
-    start, end = max(at - _BLOCK, 0), at + _BLOCK
-    return max(text.rfind("\n", start, at) + 1, start), next((n for n in [text.find("\n", at, end)] if n >= 0), end)
