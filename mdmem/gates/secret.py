@@ -15,7 +15,7 @@ from mdmem.gates.rules import LEVELS, Rule, rules_near
 from mdmem.gates.values import bare, changes, classes_of, is_real
 
 _MIN_RUN = 16  # characters of the word that a secret of the screen "run" stands in
-_MIN_CHANGES = 2  # a secret of the screen "mixed" has more of them than this
+_MIN_CHANGES = 3  # a secret of the screens "mixed" and "run" has at least so many
 
 
 class Finding(NamedTuple):
@@ -51,26 +51,19 @@ def mask(text: str) -> str:
 
 
 def _by_rules(text: str, classes: bytes) -> list[Found]:
-    found = _of_screen("none", text, text)
+    folded = text.replace("İ", "I").lower()  # the one letter that is longer when it is small
+    found = _of_screen("none", text, folded, text)
     if changes(classes) >= _MIN_CHANGES:
-        found += _of_screen("mixed", text, text)
-        found += _of_screen("run", text, " ".join([word for word in text.split() if len(word) >= _MIN_RUN]))
+        found += _of_screen("mixed", text, folded, text)
+        found += _of_screen("run", text, folded, " ".join([word for word in text.split() if len(word) >= _MIN_RUN]))
     return found
 
 
-def _of_screen(screen: str, text: str, looked_at: str) -> list[Found]:
-    """What the rules of one screen find, of those with a word in `looked_at`."""
-    found: list[Found] = []
-    for near, rules in rules_near(screen, fold=False):
-        if near in looked_at:
-            found += [each for rule in rules for each in _of_rule(rule, near, text, text)]
-    folding = rules_near(screen, fold=True)
-    if folding:
-        folded = text.replace("İ", "I").lower()  # the one letter that is longer when it is small
-        for near, rules in folding:
-            if near in folded:
-                found += [each for rule in rules for each in _of_rule(rule, near, text, folded)]
-    return found
+def _of_screen(screen: str, text: str, folded: str, looked_at: str) -> list[Found]:
+    """What the rules of one screen find, of those with a word in `looked_at`, or, where they fold, in `folded`."""
+    hits = [(near, rules, text) for near, rules in rules_near(screen, fold=False) if near in looked_at]
+    hits += [(near, rules, folded) for near, rules in rules_near(screen, fold=True) if near in folded]
+    return [found for near, rules, where in hits for rule in rules for found in _of_rule(rule, near, text, where)]
 
 
 def _of_rule(rule: Rule, near: str, text: str, where: str) -> Iterator[Found]:

@@ -48,7 +48,6 @@ _CLASSES = bytes(
     ord("a") if chr(c) in string.ascii_lowercase else ord("A") if chr(c) in string.ascii_uppercase
     else ord("0") if chr(c) in string.digits else c for c in range(256)
 )  # fmt: skip
-_CHANGES = (b"a0", b"0a", b"aA", b"A0", b"0A")
 _ASCII = re.compile(r"[ -~]*")
 _OPENING, _CLOSING = "\"'`“‘", "\"'`”’.,;:)]}"
 
@@ -60,7 +59,8 @@ def classes_of(text: str) -> bytes:
 
 def changes(classes: bytes) -> int:
     """How often a character is of another class than the one before; a capital that opens a word is no change."""
-    return sum(map(classes.count, _CHANGES))
+    letters = classes.replace(b"A", b"a")
+    return classes.count(b"aA") + letters.count(b"a0") + letters.count(b"0a")
 
 
 def bare(value: str) -> str:
