@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 # Cheap looks at the classes of characters (see `values.classes_of`): a text without these needs no pattern.
 _SPACERS = b" -.()"
+_NO_SPACERS = str.maketrans("", "", " -.()+")
 _MANY_DIGITS, _SSN_SHAPE, _IBAN_SHAPE = b"0" * 10, b"000-00-0000", b"AA00"
 
 _NUMBER = re.compile(r"[0-9](?<![A-Za-z0-9_.,/:=#-][0-9])(?:[ -]?[0-9]){9,22}+[Xx]?(?![A-Za-z0-9_]|[.,:/-][0-9])")
@@ -123,8 +124,8 @@ def _is_mainland_phone(digits: str, written: str, around: _Around, at: int) -> b
         return False
     if abroad != digits:
         return around.text[max(at - 1, 0) : at] == "+"
-    if _GROUPED.fullmatch(written) or around.has(_ABOUT_PHONES, at):
-        return True
+    if _GROUPED.fullmatch(written):
+        return True  # and a number after a word for telephones is found as one of any country
     return bool(_WIDE.search(around.text, max(at - 40, 0), at + 40)) and not around.has(_ABOUT_IDS, at)
 
 
@@ -173,7 +174,7 @@ def is_chinese_id(code: str) -> bool:
 
 
 def _digits(written: str) -> str:
-    return re.sub(r"[^0-9Xx]", "", written)
+    return written.translate(_NO_SPACERS)
 
 
 def _is_time(written: str) -> bool:
