@@ -11,9 +11,13 @@ _SPACERS = b" -.()"
 _NO_SPACERS = str.maketrans("", "", " -.()+")
 _MANY_DIGITS, _SSN_SHAPE, _IBAN_SHAPE = b"0" * 10, b"000-00-0000", b"AA00"
 
-_NUMBER = re.compile(r"[0-9](?<![A-Za-z0-9_.,/:=#-][0-9])(?:[ -]?[0-9]){9,22}+[Xx]?(?![A-Za-z0-9_]|[.,:/-][0-9])")
+_NUMBER = re.compile(
+    r"[0-9](?<![A-Za-z0-9_.,/:=#-][0-9])"
+    r"(?:[0-9]{10,18}+[Xx]?|[0-9]{2,3}(?:[ -][0-9]{3,7}){2,3}+(?: [0-9]{3}(?![0-9]))?)"
+    r"(?![A-Za-z0-9_]|[.,:/-][0-9])"
+)
 _PHONE = re.compile(
-    r"(?:\+|\(|(?<![\w.,/:=#+-])[0-9])[0-9]{0,4}+\)?(?:[ .()-]{0,2}[0-9]){6,13}+(?![A-Za-z0-9_]|[.:/-][0-9])"
+    r"(?:\+|\(|(?<![\w.,/:=#+-])[0-9])[0-9]{0,4}+\)?(?:[ .()-]{0,2}[0-9]){4,13}+(?![A-Za-z0-9_]|[.:/-][0-9])"
 )
 _IBAN = re.compile(r"[A-Z](?<![A-Za-z0-9_][A-Z])[A-Z][0-9]{2}(?: ?[A-Z0-9]){11,30}+(?![A-Za-z0-9])")
 _SSN = re.compile(r"[0-9](?<![\w.+-][0-9])[0-9]{2}-[0-9]{2}-[0-9]{4}(?![\w-])")
@@ -58,7 +62,7 @@ def find_private(text: str, classes: bytes) -> list[Found]:
         found += _social(text)
     if _MANY_DIGITS in classes.translate(None, _SPACERS):
         found += _numbers(text)
-        found += _phones(text)
+        found += _phones(text, {start for start, *_ in found})
     return found
 
 
@@ -95,13 +99,15 @@ def _numbers(text: str) -> Iterator[Found]:
             yield at, match.end(), "telephone number", "likely"
 
 
-def _phones(text: str) -> Iterator[Found]:
-    """Numbers of any country, where the words around them speak of telephones."""
+def _phones(text: str, told: set[int]) -> Iterator[Found]:
+    """Numbers of any country, where the words around them speak of telephones. `told`: where others begin."""
     low = f"\n{text}".lower()
     if not any(word in low for word in _ABOUT_PHONES):
         return
     around = _Around(text)
     for match in _PHONE.finditer(text):
+        if match.start() in told:
+            continue
         digits = _digits(match[0])
         if not 8 <= len(digits) <= 15 or _FREE.fullmatch(digits) or _is_time(match[0]):
             continue

@@ -140,6 +140,7 @@ def test_documented_examples_and_placeholders_are_left() -> None:
     ):
         assert find_secrets(text) == [], text
     assert kinds("my card is 4242 4242 4242 4242") == ["payment card number"]
+    assert kinds("cards 4539578763621486 4539578763621486") == ["payment card number"] * 2
 
 
 def test_numbers_of_a_person_are_told_by_their_check_digits() -> None:
@@ -155,6 +156,8 @@ def test_numbers_of_a_person_are_told_by_their_check_digits() -> None:
 def test_a_telephone_number_needs_words_that_say_so() -> None:
     assert kinds("ring twice: 415 555 0132 44") == []
     assert kinds("her phone is 415 555 0132") == ["telephone number"]
+    assert kinds("phone 4155550132") == ["telephone number"]
+    assert kinds("手机 13812345678 13912345678") == ["telephone number"] * 2
     assert kinds("手机 13812345678") == ["telephone number"]
     assert kinds("李思远 13812345678") == ["telephone number"]
     assert kinds("+86 138 1234 5678") == ["telephone number"]
