@@ -46,7 +46,7 @@ class Kind(NamedTuple):
     synchronous: str
 
 
-INDEX = Kind("index", 0x6D644958, 2, "NORMAL")
+INDEX = Kind("index", 0x6D644958, 3, "NORMAL")
 LEDGER = Kind("ledger", 0x6D644C47, 2, "FULL")
 
 
