@@ -1,0 +1,339 @@
+"""Following the activity logs: what was written to them in, what was found in it out, each record once.
+
+A cursor in the ledger says how far each log was read. It moves on in the same transaction that keeps what was found, so
+that a process that dies anywhere neither loses nor repeats. Records are known by the agents' own ids: a log that is
+copied, forked, cut or rewritten is read again, and gives only what is new.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from mdmem.activity.events import Event
+from mdmem.activity.feed import Notes, Trouble, feed_document, feed_lines, feed_store, new_log, open_log
+from mdmem.activity.lines import Spot
+from mdmem.activity.log import Log, digest
+from mdmem.activity.places import Found, Place, find_log, find_logs, places, stat_log
+from mdmem.activity.position import at_end, count_lines, goes_on, moved_to, restarted
+from mdmem.db import DatabaseError, open_foreign
+from mdmem.ledger import Cursor, Ledger, stamp
+
+# Events of one log and what was remembered of it so far (JSON, to be changed in place) in, what was found out.
+Find = Callable[[list[Event], dict[str, Any]], Sequence[bytes]]
+
+LIST_EVERY_S = 30.0
+HOT_NS = 2 * 24 * 3600 * 10**9  # older logs are looked at when folders are listed
+PRIMED_BYTES = 16 << 20  # of a log whose past is left out, so much is read to know its session and its records
+QUIET_S = 60.0
+_PAUSE_PER_COST = 50  # a database is read for at most a fiftieth of the time
+
+
+class Tail:
+    """The tail of all logs. Only one thread may call it, the one that writes the ledger."""
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        roots: Mapping[str, Sequence[str]],
+        *,
+        others: Sequence[Place] = (),
+        clean: Callable[[str], str] = str,
+        own: str | None = None,
+        clock: Callable[[], float] = time.monotonic,
+        now: Callable[[], str] = stamp,
+    ) -> None:
+        """`roots`: see `config.log_roots`; `others`: logs that the config names, see `named`. `clean` takes out of a
+        text what mdmem put into it (`recall.block.without_blocks`). Work done in the folder `own` is mdmem's own, and
+        is not learned from.
+        """
+        self.ledger = ledger
+        self.clean = clean
+        self.own = own
+        self.clock = clock
+        self.now = now
+        self.others = others
+        self.found_in: list[Place] = [*places(roots), *others]
+        self._logs: dict[str, Found] = {}
+        self._read: dict[str, Found] = {}  # as they were when they were read to their end
+        self._hints: set[str] = set()
+        self._ending: dict[str, float] = {}  # logs whose last turn has no written end yet -> when they were read
+        self._not_before: dict[str, float] = {}
+        self._troubles: dict[str, Trouble] = {}
+        self._list_at = 0.0
+
+    def follow(self, roots: Mapping[str, Sequence[str]]) -> None:
+        """Follow the logs in these folders from now on."""
+        self.found_in = [*places(roots), *self.others]
+        self._list_at = 0.0
+
+    def look(self, path: str) -> None:
+        """A hint that something was written to a log."""
+        self._hints.add(path)
+
+    def poll(self, find: Find) -> bool:
+        """Read a piece of every log that has grown, the latest first; whether there was anything to read."""
+        if self.clock() >= self._list_at:
+            self.list_logs()
+        self._take_hints()
+        moved = sorted(self._moved(), key=lambda found: -found.mtime_ns)
+        busy = False
+        for found in moved:
+            busy = self._try(found, find) or busy
+        self._settle(find)
+        return busy
+
+    def take(self, events: list[Event], find: Find) -> None:
+        """Events that come from elsewhere than a log: from a hook."""
+        fresh, keys = self.fresh(events)
+        if fresh:
+            self.ledger.tailed(self.now(), keys=keys, found=find(fresh, {}))
+
+    def problems(self) -> list[Trouble]:
+        """What could not be read, over all logs."""
+        noted = [
+            trouble
+            for path, agent, notes in self.ledger.noted_logs()
+            for trouble in Notes(notes).troubles(_printable(os.fsdecode(path)), agent)
+        ]
+        return [*self._troubles.values(), *noted]
+
+    def logs(self) -> list[Found]:
+        """The logs that are there now, the latest first."""
+        return sorted(find_logs(self.found_in), key=lambda found: -found.mtime_ns)
+
+    # --- which logs -------------------------------------------------------------------------------------------
+
+    def list_logs(self) -> None:
+        """List the folders. What one holds when it is met for the first time is past, and is left out."""
+        self._logs = {}
+        for place in self.found_in:
+            logs = list(find_logs([place]))
+            met = f"tail:{place.reader.agent}:{digest(place.root, place.pattern)}"
+            if self.ledger.last(met) is None:
+                new = [found for found in logs if self.ledger.cursor(os.fsencode(found.path)) is None]
+                self.ledger.start_tails([self._at_end(found) for found in new], self.now())
+                self.ledger.note(met, self.now())
+            self._logs |= {found.path: found for found in logs}
+        self._read = {path: found for path, found in self._read.items() if path in self._logs}
+        self._list_at = self.clock() + LIST_EVERY_S
+
+    def _take_hints(self) -> None:
+        hints, self._hints = self._hints, set()
+        for path in hints:
+            found = find_log(path, self.found_in)
+            if found is not None:
+                self._logs[found.path] = found
+
+    def _moved(self) -> Iterator[Found]:
+        newest = max((found.mtime_ns for found in self._logs.values()), default=0)
+        for path, listed in list(self._logs.items()):
+            read = self._read.get(path)
+            if listed.mtime_ns < newest - HOT_NS and read is not None and read == listed:
+                continue
+            found = stat_log(path, listed.reader)
+            if found is not None and found != read and self.clock() >= self._not_before.get(path, 0.0):
+                self._logs[path] = found
+                yield found
+
+    def _at_end(self, found: Found) -> Cursor:
+        cursor = _new_cursor(found)
+        try:
+            if found.reader.form == "sqlite":
+                return self._store_at_end(found, cursor)
+            if found.reader.form == "json":
+                return cursor._replace(line=-1)
+            with open_log(found.path) as file:
+                return at_end(cursor, file)
+        except (OSError, *DatabaseError) as error:
+            self._trouble(found, error)
+            return cursor._replace(line=-1)
+
+    def _store_at_end(self, found: Found, cursor: Cursor) -> Cursor:
+        log = new_log(found.reader, found.path)
+        db = open_foreign(found.path)
+        try:
+            if found.reader.to_end:
+                found.reader.to_end(log, db)
+        finally:
+            db.close()
+        return cursor._replace(state=json.dumps(log.state))
+
+    # --- reading ------------------------------------------------------------------------------------------------
+
+    def _try(self, found: Found, find: Find) -> bool:
+        """Read a piece of one log. Trouble with it is told and stays its own."""
+        try:
+            read = self._store if found.reader.form == "sqlite" else self._file
+            more = read(found, find)
+        except (OSError, *DatabaseError) as error:
+            self._trouble(found, error)
+            self._read[found.path] = found
+            return False
+        self._troubles.pop(found.path, None)
+        if not more:
+            self._read[found.path] = found
+        return True
+
+    def _trouble(self, found: Found, error: Exception) -> None:
+        words = (error.strerror if isinstance(error, OSError) else None) or str(error)
+        self._troubles[found.path] = Trouble(_printable(found.path), found.reader.agent, words, 1)
+        self._not_before[found.path] = self.clock() + LIST_EVERY_S
+
+    def _file(self, found: Found, find: Find) -> bool:
+        with open_log(found.path) as file:
+            cursor, instead_of = self._cursor(found, find)
+            if found.reader.form == "json":
+                return self._document(found, cursor, find)
+            if not goes_on(cursor, file):
+                cursor = restarted(cursor)
+            elif cursor.line < 0:
+                cursor = self._primed(found, cursor)
+            log = new_log(found.reader, found.path, json.loads(cursor.state), self.clean)
+            notes = Notes(cursor.notes)
+            spot = Spot(cursor.offset, cursor.line, cursor.skipping)
+            end = feed_lines(log, found.reader, file, spot, notes)
+            if end != spot or instead_of is not None:
+                self._keep(log, moved_to(cursor, end, file), notes, find, instead_of)
+            if found.reader.settle and "ending" in log.state:
+                self._ending[found.path] = self.clock()
+            return end.offset < found.size and end != spot
+
+    def _cursor(self, found: Found, find: Find) -> tuple[Cursor, bytes | None]:
+        """The cursor of a log, and the path that it had until now, where it was moved."""
+        path = os.fsencode(found.path)
+        cursor = self.ledger.cursor(path)
+        if cursor is not None:
+            if found.reader.form == "json" or (cursor.device, cursor.inode) == (found.device, found.inode):
+                return cursor, None
+            self._finish(found, cursor, find)
+            return _new_cursor(found), None
+        for one in self.ledger.cursors_of(found.device, found.inode):
+            with open_log(found.path) as file:
+                same = goes_on(one, file)
+            if same and one.agent == found.reader.agent and not os.path.exists(one.path):
+                return one._replace(path=path), one.path
+        return _new_cursor(found), None
+
+    def _finish(self, found: Found, cursor: Cursor, find: Find) -> None:
+        """Another file stands in the place of a log: the rest of the old one is read first, where it lies beside it."""
+        folder = os.path.dirname(found.path)
+        with os.scandir(folder) as entries:
+            beside = [one.path for one in entries if one.is_file() and one.inode() & (2**63 - 1) == cursor.inode]
+        for path in beside:
+            with open_log(path) as file:
+                if not goes_on(cursor, file):
+                    continue
+                cursor = self._primed(found._replace(path=path), cursor) if cursor.line < 0 else cursor
+                spot, end = None, Spot(cursor.offset, cursor.line, cursor.skipping)
+                while spot != end:
+                    spot = end
+                    log = new_log(found.reader, found.path, json.loads(cursor.state), self.clean)
+                    notes = Notes(cursor.notes)
+                    end = feed_lines(log, found.reader, file, spot, notes)
+                    cursor = self._keep(log, moved_to(cursor, end, file), notes, find)
+
+    def _primed(self, found: Found, cursor: Cursor) -> Cursor:
+        """The past of a log, read to know its session and which records are past; nothing is found in it."""
+        log, notes = new_log(found.reader, found.path, clean=self.clean), Notes()
+        with open_log(found.path) as file:
+            spot = Spot()
+            while spot.offset < min(cursor.offset, PRIMED_BYTES):
+                end = feed_lines(log, found.reader, file, spot, notes, min(cursor.offset, PRIMED_BYTES) - spot.offset)
+                if end == spot:
+                    break
+                spot = end
+            lines = count_lines(file, cursor.offset)
+        past = [event for event in log.events if (event.source.offset or 0) < cursor.offset]
+        _, keys = self.fresh(past)
+        if spot.offset != cursor.offset:
+            log.state.pop("calls", None)
+        cursor = cursor._replace(line=lines, state=json.dumps(log.state))
+        self.ledger.tailed(self.now(), cursor=cursor, keys=keys, used=False)
+        return cursor
+
+    def _document(self, found: Found, cursor: Cursor, find: Find) -> bool:
+        log, notes = new_log(found.reader, found.path, clean=self.clean), Notes()
+        with open_log(found.path) as file:
+            feed_document(log, found.reader, file, notes)
+        if cursor.line < 0:  # the first contact: what it holds is past
+            _, keys = self.fresh(log.events)
+            self.ledger.tailed(self.now(), cursor=cursor._replace(line=0, notes=notes.to_json()), keys=keys, used=False)
+        else:
+            self._keep(log, cursor._replace(state="{}"), notes, find)
+        return False
+
+    def _store(self, found: Found, find: Find) -> bool:
+        cursor = self.ledger.cursor(os.fsencode(found.path)) or _new_cursor(found)
+        if cursor.line < 0:
+            self.ledger.tailed(self.now(), cursor=self._store_at_end(found, cursor._replace(line=0)))
+            return True
+        log = new_log(found.reader, found.path, json.loads(cursor.state), self.clean)
+        notes, began = Notes(cursor.notes), self.clock()
+        before = json.dumps(log.state)
+        more = feed_store(log, found.reader, notes)
+        if log.events or json.dumps(log.state) != before:
+            self._keep(log, cursor, notes, find)
+        self._not_before[found.path] = self.clock() + (0 if more else _PAUSE_PER_COST * (self.clock() - began))
+        return more
+
+    def _keep(self, log: Log, cursor: Cursor, notes: Notes, find: Find, instead_of: bytes | None = None) -> Cursor:
+        """What was read is used: all of it in one transaction, or none."""
+        fresh, keys = self.fresh(log.events)
+        wanted = [event for event in fresh if not _is_past(event, cursor) and not self.is_own(event)]
+        memo = json.loads(cursor.memo)
+        found = find(wanted, memo) if wanted else ()
+        cursor = cursor._replace(state=json.dumps(log.state), memo=json.dumps(memo), notes=notes.to_json())
+        self.ledger.tailed(self.now(), cursor=cursor, instead_of=instead_of, keys=keys, found=found)
+        return cursor
+
+    def is_own(self, event: Event) -> bool:
+        return self.own is not None and f"{event.cwd or ''}/".startswith(f"{self.own.rstrip('/')}/")
+
+    def fresh(self, events: Iterable[Event], *, used: bool = False) -> tuple[list[Event], list[int]]:
+        """The events that were not seen before (or, `used`, only passed over), each once, and the keys under which that
+        is remembered.
+        """
+        by_key: dict[int, Event] = {}
+        for event in events:
+            by_key.setdefault(_key(event), event)
+        seen = self.ledger.seen_records(list(by_key), used=used)
+        fresh = {key: event for key, event in by_key.items() if key not in seen}
+        return list(fresh.values()), list(fresh)
+
+    def _settle(self, find: Find) -> None:
+        """A log that has been quiet for a while: its last turn has ended, though that was not written."""
+        for path, since in list(self._ending.items()):
+            found = self._logs.get(path)
+            if found is not None and self.clock() - since < QUIET_S:
+                continue
+            del self._ending[path]
+            cursor = self.ledger.cursor(os.fsencode(path))
+            if found is not None and cursor is not None and found.reader.settle:
+                log = new_log(found.reader, path, json.loads(cursor.state), self.clean)
+                found.reader.settle(log)
+                self._keep(log, cursor, Notes(cursor.notes), find)
+
+
+def _new_cursor(found: Found) -> Cursor:
+    empty = hashlib.blake2b(b"", digest_size=16).digest()
+    return Cursor(os.fsencode(found.path), found.reader.agent, found.device, found.inode, head=empty, last=empty)
+
+
+def _is_past(event: Event, cursor: Cursor) -> bool:
+    """A log that was cut is read again, and what was past at the first contact still is."""
+    return event.source.offset is not None and event.source.offset < cursor.past
+
+
+def _key(event: Event) -> int:
+    """A record in eight bytes, as the ledger keeps it."""
+    name = f"{event.agent}\0{event.kind}\0{event.id}".encode("utf-8", "replace")
+    return int.from_bytes(hashlib.blake2b(name, digest_size=8).digest(), "big", signed=True)
+
+
+def _printable(path: str) -> str:
+    return path.encode("utf-8", "backslashreplace").decode("utf-8")
