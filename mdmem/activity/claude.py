@@ -17,7 +17,7 @@ SIDECARS = frozenset(
 _SYSTEM = frozenset("stop_hook_summary local_command informational api_error away_summary bridge_status".split())
 _EXIT = re.compile(r"Exit code (\d+)\b")
 _TYPE = re.compile(rb'\{"type":"([\w-]+)"')
-_USE_ID = re.compile(rb'(?<!\\)"tool_use_id":"([^"\\]+)"')
+_USE_ID = b'"tool_use_id":"'
 _LONG_LINE_BYTES = 2_048
 
 # What the client puts in the place of the person's text, alone or around it.
@@ -55,8 +55,16 @@ def skip(log: Log, line: bytes) -> bool:
         return kind[1].decode() in SIDECARS
     if len(line) < _LONG_LINE_BYTES or b'"toolUseResult":' not in line:
         return False
-    waited = _USE_ID.findall(line)
-    return bool(waited) and not any(one.decode("utf-8", "replace") in log.calls for one in waited)
+    # Plain searching: a regular expression takes ten times as long, and these lines are most of a log.
+    found, at = False, line.find(_USE_ID)
+    while at >= 0:
+        start = at + len(_USE_ID)
+        if line[at - 1 : at] != b"\\":  # in a string, it would stand behind one
+            found = True
+            if line[start : line.find(b'"', start)].decode("utf-8", "replace") in log.calls:
+                return False
+        at = line.find(_USE_ID, start)
+    return found
 
 
 def read(log: Log, record: Json) -> None:

@@ -24,7 +24,7 @@ from mdmem.activity.log import (
     texts,
     utc,
 )
-from mdmem.db import Connection
+from mdmem.db import Connection, scalar
 
 _EDITORS = ("text_editor", "edit", "write")
 _EXITED = re.compile(r"Command exited with code (-?\d+)\s*\Z")
@@ -144,8 +144,16 @@ def poll(log: Log, db: Connection) -> None:
 
 
 def poll_to_end(log: Log, db: Connection) -> None:
-    row = db.execute("SELECT max(id), max(created_timestamp) FROM messages").fetchone()
-    log.state |= {"row": row[0] or 0, "since": row[1] or 0} if row else {}
+    newest = scalar(db, "SELECT max(created_timestamp) FROM messages")
+    last = db.execute("SELECT message_id FROM messages WHERE created_timestamp = ?", (newest,))
+    log.state |= {"row": scalar(db, "SELECT max(id) FROM messages") or 0, "since": _ms(newest)}
+    log.state["last"] = [str(row[0]) for row in last]
+
+
+def _ms(created: object) -> int:
+    """Older versions count seconds."""
+    found = number(created) or 0
+    return found if found > 10**11 else found * 1_000
 
 
 def _row(log: Log, row: tuple[Any, ...]) -> None:
@@ -159,7 +167,8 @@ def _row(log: Log, row: tuple[Any, ...]) -> None:
         subagent=str(session) if kind == "sub_agent" else None,
         parent=maybe(parent),
     )
-    if (number(created) or 0) < log.state.get("since", 0):
+    since = log.state.get("since", 0)
+    if _ms(created) < since or (_ms(created) == since and str(message) in log.state.get("last", ())):
         return
     blocks = decoded(content)
     visible = parsed(metadata).get("userVisible") is not False

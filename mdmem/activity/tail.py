@@ -65,6 +65,7 @@ class Tail:
         self._not_before: dict[str, float] = {}
         self._troubles: dict[str, Trouble] = {}
         self._list_at = 0.0
+        self._hot_since = 0
 
     def follow(self, roots: Mapping[str, Sequence[str]]) -> None:
         """Follow the logs in these folders from now on."""
@@ -120,6 +121,8 @@ class Tail:
                 self.ledger.note(met, self.now())
             self._logs |= {found.path: found for found in logs}
         self._read = {path: found for path, found in self._read.items() if path in self._logs}
+        self._logs |= {path: found for path, found in self._read.items() if self._logs[path] == found}
+        self._hot_since = max((found.mtime_ns for found in self._logs.values()), default=0) - HOT_NS
         self._list_at = self.clock() + LIST_EVERY_S
 
     def _take_hints(self) -> None:
@@ -130,13 +133,17 @@ class Tail:
                 self._logs[found.path] = found
 
     def _moved(self) -> Iterator[Found]:
-        newest = max((found.mtime_ns for found in self._logs.values()), default=0)
+        """The logs that are not as they were when they were read. Every second for hundreds of logs: kept cheap."""
+        read, hot = self._read, self._hot_since
         for path, listed in list(self._logs.items()):
-            read = self._read.get(path)
-            if listed.mtime_ns < newest - HOT_NS and read is not None and read == listed:
-                continue
+            as_read = read.get(path)
+            if as_read is not None:
+                if as_read is listed and listed.mtime_ns < hot:
+                    continue
+                if listed.reader.form != "sqlite" and _is_as(path, as_read):
+                    continue
             found = stat_log(path, listed.reader)
-            if found is not None and found != read and self.clock() >= self._not_before.get(path, 0.0):
+            if found is not None and found != as_read and self.clock() >= self._not_before.get(path, 0.0):
                 self._logs[path] = found
                 yield found
 
@@ -317,6 +324,14 @@ class Tail:
                 log = new_log(found.reader, path, json.loads(cursor.state), self.clean)
                 found.reader.settle(log)
                 self._keep(log, cursor, Notes(cursor.notes), find)
+
+
+def _is_as(path: str, found: Found) -> bool:
+    try:
+        now = os.stat(path)
+    except OSError:
+        return True
+    return (now.st_mtime_ns, now.st_size) == (found.mtime_ns, found.size) and now.st_ino & (2**63 - 1) == found.inode
 
 
 def _new_cursor(found: Found) -> Cursor:

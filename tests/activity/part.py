@@ -45,13 +45,13 @@ def roots(folder: Path) -> dict[str, list[str]]:
     return found
 
 
-def put_all(folder: Path) -> None:
+def put_all(folder: Path, *, databases: bool = True) -> None:
     """All examples, each where its agent would have it."""
     for name in examples():
         target = folder / place_of(name)
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(LOGS / name, target)
-    for name, seeds in SEEDS.items():
+    for name, seeds in SEEDS.items() if databases else ():
         for statement in statements(seeds[0]):
             apply(folder / name, statement)
 
