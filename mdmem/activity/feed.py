@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import stat
@@ -9,14 +10,14 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import BinaryIO, NamedTuple
 
-from mdmem.activity.events import Event, Source
+from mdmem.activity.events import Event
 from mdmem.activity.lines import MAX_LINE_BYTES, Line, Lines, Spot, values
 from mdmem.activity.log import ODD, Json, Log, Reader, array, number, obj
-from mdmem.db import Connection, open_foreign
+from mdmem.db import Connection, DatabaseError, open_foreign
 
 PIECE_BYTES = 4 << 20
 MAX_KINDS = 20
-_ENOUGH_RECORDS = 50
+_ENOUGH_RECORDS = 100
 
 
 class Trouble(NamedTuple):
@@ -28,6 +29,10 @@ class Trouble(NamedTuple):
     times: int
     offset: int | None = None
     line: int | None = None
+
+
+class UnreadableError(OSError):
+    """Another program's database that cannot be read now: locked, damaged, of another shape."""
 
 
 class Notes:
@@ -78,15 +83,23 @@ def new_log(reader: Reader, path: str, state: Json | None = None, clean: Callabl
 
 
 def feed_lines(
-    log: Log, reader: Reader, file: BinaryIO, spot: Spot, notes: Notes, budget_bytes: int = PIECE_BYTES
+    log: Log,
+    reader: Reader,
+    file: BinaryIO,
+    spot: Spot,
+    notes: Notes,
+    budget_bytes: int = PIECE_BYTES,
+    end: int | None = None,
 ) -> Spot:
-    """The lines from a spot on, until so many bytes are read; where to go on. What is no record is counted."""
-    lines = Lines(file, spot)
+    """The lines from a spot on, until so many bytes are read or the end is met; where to go on. What is no record is
+    counted.
+    """
+    lines = Lines(file, spot, end=end)
     for line in lines.take(budget_bytes):
         if line.data is None:
             notes.bad_one(line.offset, line.number)
         elif (line.data or reader.form == "text") and not (reader.skip and reader.skip(log, line.data)):
-            log.source = Source(log.path, line.offset, line.number)
+            log.source = log.source._replace(offset=line.offset, line=line.number)
             _feed_line(log, reader, line, line.data, notes)
     _count(log, notes)
     return lines.spot
@@ -109,7 +122,7 @@ def _feed_line(log: Log, reader: Reader, line: Line, data: bytes, notes: Notes) 
 def feed_document(log: Log, reader: Reader, file: BinaryIO, notes: Notes) -> None:
     """A whole document; again whenever it has changed, since it is rewritten."""
     data = file.read(MAX_LINE_BYTES + 1)
-    log.source = Source(log.path, 0, 1)
+    log.source = log.source._replace(offset=0, line=1)
     found = values(data)[0] if len(data) <= MAX_LINE_BYTES else []
     if len(found) != 1 or not isinstance(found[0], dict):
         notes.bad_one(0, 1)
@@ -121,14 +134,24 @@ def feed_document(log: Log, reader: Reader, file: BinaryIO, notes: Notes) -> Non
 
 
 def feed_store(log: Log, reader: Reader, notes: Notes) -> bool:
-    """The rows of a database that are new; whether there are more. Raises DatabaseError."""
-    db = open_foreign(log.path)
-    try:
+    """The rows of a database that are new; whether there are more. Raises UnreadableError."""
+    with reading(log.path) as db:
         _read(log, reader, db, notes)
-    finally:
-        db.close()
     _count(log, notes)
     return bool(log.state.get("more"))
+
+
+@contextlib.contextmanager
+def reading(path: str) -> Iterator[Connection]:
+    """Another program's database, open. What goes wrong with it is an UnreadableError, and not trouble with ours."""
+    try:
+        db = open_foreign(path)
+        try:
+            yield db
+        finally:
+            db.close()
+    except DatabaseError as error:
+        raise UnreadableError(str(error)) from error
 
 
 def _read(log: Log, reader: Reader, record: Json | str | Connection, notes: Notes) -> None:
@@ -150,7 +173,7 @@ def _count(log: Log, notes: Notes) -> None:
 def read_log(
     path: str, reader: Reader, clean: Callable[[str], str] = str, notes: Notes | None = None
 ) -> Iterator[Event]:
-    """All events of one log, from its beginning, each once. Raises OSError, and DatabaseError for a database."""
+    """All events of one log, from its beginning, each once. Raises OSError."""
     log, notes, seen = new_log(reader, path, clean=clean), notes or Notes(), set[tuple[str, str]]()
     for _ in pieces(log, reader, notes):
         for event in log.events:

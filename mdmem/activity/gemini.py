@@ -6,12 +6,13 @@ import os
 import re
 
 from mdmem.activity import trailer
-from mdmem.activity.log import Json, Log, Moment, Reader, array, maybe, obj, text, texts, utc
+from mdmem.activity.log import Json, Log, Moment, Reader, array, maybe, obj, parsed, text, texts, utc
 
 _NOT_A_PERSON = re.compile(
     r"<(session_context|hook_context|environment_context|state_snapshot)\b[^>]*>.*?(?:</\1>|\Z)", re.DOTALL
 )
 _EDITS = ("replace", "write_file", "edit", "save_file")
+MAX_PROJECTS_CHARS = 4 << 20
 _FINAL = ("success", "error", "cancelled")
 _NOTICES = ("info", "warning", "error")
 
@@ -31,7 +32,7 @@ def knows_document(document: Json) -> bool:
 def begin(log: Log) -> None:
     """What the place of a chat says: the folder of its project, and for a sub-agent's whose it is."""
     chats, _, rest = log.path.rpartition("/chats/")
-    log.state["cwd"] = _first_line(f"{chats}/.project_root")
+    log.state["cwd"] = _first_line(f"{chats}/.project_root") or _folder_of(chats)
     above = rest.split("/")[:-1]
     if above:
         log.state["parent"] = above[0]
@@ -43,6 +44,17 @@ def _first_line(path: str) -> str | None:
             return file.readline(4_096).strip() or None
     except OSError:
         return None
+
+
+def _folder_of(chats: str) -> str | None:
+    """The folder that `projects.json` gives the short name of these chats."""
+    above, _, name = chats.rpartition("/tmp/")  # noqa: S108  # Gemini's own, not the system's
+    try:
+        with open(f"{above}/projects.json", encoding="utf-8", errors="replace") as file:
+            known = obj(parsed(file.read(MAX_PROJECTS_CHARS)).get("projects"))
+    except OSError:
+        return None
+    return next((folder for folder, short in known.items() if short == name), None)
 
 
 def read(log: Log, record: Json) -> None:

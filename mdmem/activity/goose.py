@@ -24,6 +24,7 @@ from mdmem.activity.log import (
     texts,
     utc,
 )
+from mdmem.activity.store import columns
 from mdmem.db import Connection, scalar
 
 _EDITORS = ("text_editor", "edit", "write")
@@ -121,9 +122,7 @@ def read(log: Log, record: Json) -> None:
 
 # --- the database ------------------------------------------------------------------------------------------------
 
-_ROWS = """SELECT m.id, m.message_id, m.session_id, m.role, CAST(m.content_json AS BLOB), m.created_timestamp,
- CAST(m.metadata_json AS BLOB),
- s.session_type, s.working_dir, s.parent_session_id
+_ROWS = """SELECT m.id, m.session_id, m.role, CAST(m.content_json AS BLOB), {0}, CAST({1} AS BLOB), {2}
  FROM messages m LEFT JOIN sessions s ON s.id = m.session_id WHERE m.id > ? ORDER BY m.id LIMIT ?"""
 
 
@@ -138,7 +137,12 @@ def poll(log: Log, db: Connection) -> None:
     newest = db.execute("SELECT max(id) FROM messages").fetchone()
     last = log.state.get("row", 0)
     last = min(last, newest[0] or 0) if newest else 0
-    rows = db.execute(_ROWS, (last, MAX_ROWS)).fetchall()
+    names = (
+        columns(db, "messages", "m", "message_id created_timestamp"),
+        columns(db, "messages", "m", "metadata_json"),
+        columns(db, "sessions", "s", "session_type working_dir parent_session_id"),
+    )
+    rows = db.execute(_ROWS.format(*names), (last, MAX_ROWS)).fetchall()
     log.each(rows, _row)
     log.state |= {"row": rows[-1][0] if rows else last, "more": len(rows) == MAX_ROWS}
 
@@ -157,7 +161,7 @@ def _ms(created: object) -> int:
 
 
 def _row(log: Log, row: tuple[Any, ...]) -> None:
-    uid, message, session, role, content, created, metadata, kind, cwd, parent = row
+    uid, session, role, content, message, created, metadata, kind, cwd, parent = row
     log.source = log.source._replace(row=f"messages:{message or uid}")
     ours = kind in (None, "user")
     log.now = Moment(

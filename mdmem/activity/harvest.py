@@ -11,7 +11,6 @@ from mdmem.activity.feed import Notes, new_log, pieces
 from mdmem.activity.log import Log
 from mdmem.activity.places import Found
 from mdmem.activity.tail import Find, Tail
-from mdmem.db import DatabaseError
 
 
 class Progress(NamedTuple):
@@ -42,7 +41,7 @@ def harvest(tail: Tail, find: Find, since: datetime.datetime, agents: Collection
         try:
             for new in _one(tail, find, found, first):
                 count += new
-        except (OSError, *DatabaseError) as error:
+        except OSError as error:
             trouble = str(error)
         yield Progress(done, len(logs), found.path, found.reader.agent, count, trouble)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterator
 from typing import BinaryIO, NamedTuple
 
@@ -34,10 +35,14 @@ class Line(NamedTuple):
 class Lines:
     """Complete lines of an open file. `spot` moves on with each line that was taken; what is unfinished stays."""
 
-    def __init__(self, file: BinaryIO, spot: Spot, max_line_bytes: int = MAX_LINE_BYTES) -> None:
+    def __init__(
+        self, file: BinaryIO, spot: Spot, max_line_bytes: int = MAX_LINE_BYTES, end: int | None = None
+    ) -> None:
+        """`end`: the offset at which the file ends for us, where it goes on."""
         self.file = file
         self.spot = spot
         self.max_line_bytes = max_line_bytes
+        self.end = sys.maxsize if end is None else end
 
     def take(self, budget_bytes: int) -> Iterator[Line]:
         """The lines from the spot on, until so many bytes were read or the file ends.
@@ -47,7 +52,8 @@ class Lines:
         self.file.seek(self.spot.offset)
         pieces: list[bytes] = []
         held = read = 0
-        while chunk := self.file.read(CHUNK_BYTES):
+        start = self.spot.offset
+        while chunk := self.file.read(min(CHUNK_BYTES, max(0, self.end - start - read))):
             read += len(chunk)
             first, *rest = chunk.split(b"\n")
             pieces.append(first)

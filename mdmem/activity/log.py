@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import hashlib
 import json
+import os
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable
@@ -58,7 +59,7 @@ class Log:
         self.path = path
         self.state: Json = {} if state is None else state
         self.clean = clean
-        self.source = Source(path)
+        self.source = Source(printable(path))
         self.whole = ""  # of a document: its text, to find the place of an event in
         self.now = Moment()
         self.events: list[Event] = []
@@ -92,7 +93,7 @@ class Log:
 
     def call(self, key: str, *, command: str = "", path: str = "", cwd: str | None = None, record: str = "") -> None:
         """A command (or an edit of a file) was asked for. `record`: its id if no result ever comes."""
-        if len(command) > MAX_COMMAND_CHARS:
+        if not key or len(command) > MAX_COMMAND_CHARS:
             return
         while len(self.calls) >= MAX_OPEN_CALLS:
             self._give_up_one(next(iter(self.calls)))
@@ -243,6 +244,11 @@ def texts(content: object, *kinds: str) -> list[str]:
 def plain(value: str) -> str:
     """A text that can be stored and sent: without lone surrogates."""
     return value if value.isascii() else value.encode("utf-8", "replace").decode("utf-8")
+
+
+def printable(path: str) -> str:
+    """A path whose name may not be UTF-8, for people."""
+    return os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
 def excerpt(output: str) -> tuple[str, str]:

@@ -21,6 +21,7 @@ from mdmem.activity.log import (
     texts,
     utc,
 )
+from mdmem.activity.store import columns, tables_of
 from mdmem.db import Connection, scalar
 
 MAX_ROWS = 500
@@ -31,14 +32,12 @@ _EDITS = ("edit", "write", "patch", "multiedit", "apply_patch")
 _SILENT = frozenset("synthetic system skill agent-switched model-switched location-switched".split())
 _PARTS = frozenset("step-start reasoning file snapshot patch agent retry subtask".split())
 
-# A row of several MB holds a picture or a file: its data is not fetched.
-_V1 = """SELECT p.time_updated, p.id, p.session_id, iif(length(p.data) > 4000000, '{}', CAST(p.data AS BLOB)),
- CAST(m.data AS BLOB),
- s.directory, s.parent_id, s.time_created
+# A row of several MB holds a picture or a file: its data is not fetched. Bytes, since not all text is UTF-8.
+_DATA = "iif(length(p.data) > 4000000, '{}', CAST(p.data AS BLOB))"
+_V1 = """SELECT p.time_updated, p.id, p.session_id, {0}, CAST(m.data AS BLOB), {1}
  FROM part p LEFT JOIN message m ON m.id = p.message_id LEFT JOIN session s ON s.id = p.session_id
  WHERE (p.time_updated, p.id) > (?, ?) ORDER BY p.time_updated, p.id LIMIT ?"""
-_V2 = """SELECT p.time_updated, p.id, p.session_id, iif(length(p.data) > 4000000, '{}', CAST(p.data AS BLOB)), p.type,
- s.directory, s.parent_id, s.fork_session_id, s.time_created
+_V2 = """SELECT p.time_updated, p.id, p.session_id, {0}, p.type, {1}
  FROM session_message p LEFT JOIN session_v2 s ON s.id = p.session_id
  WHERE (p.time_updated, p.id) > (?, ?) ORDER BY p.time_updated, p.id LIMIT ?"""
 _NEWEST = {"v1": "SELECT max(time_updated) FROM part", "v2": "SELECT max(time_updated) FROM session_message"}
@@ -49,27 +48,25 @@ def knows_tables(tables: set[str]) -> bool:
 
 
 def poll(log: Log, db: Connection) -> None:
-    tables = _tables(db)
+    tables = tables_of(db)
     newer: set[str] = set()
     log.state["more"] = False
     if {"session_v2", "session_message"} <= tables:
         newer = {str(row[0]) for row in db.execute("SELECT id FROM session_v2")}
-        log.each(_rows(log, db, "v2", _V2), _row_v2)
+        of_session = columns(db, "session_v2", "s", "directory parent_id fork_session_id time_created")
+        log.each(_rows(log, db, "v2", _V2.format(_DATA, of_session)), _row_v2)
     if {"session", "message", "part"} <= tables:
-        older = [row for row in _rows(log, db, "v1", _V1) if str(row[2]) not in newer]
+        of_session = columns(db, "session", "s", "directory parent_id time_created")
+        older = [row for row in _rows(log, db, "v1", _V1.format(_DATA, of_session)) if str(row[2]) not in newer]
         log.each(older, _row_v1)  # a session of both versions is read as the newer one
 
 
 def poll_to_end(log: Log, db: Connection) -> None:
-    tables = _tables(db)
+    tables = tables_of(db)
     for version, table in (("v1", "part"), ("v2", "session_message")):
         if table in tables:
             newest = scalar(db, _NEWEST[version]) or 0
             log.state[version] = {"at": newest, "id": "", "from": newest, "more": False}
-
-
-def _tables(db: Connection) -> set[str]:
-    return {str(row[0]) for row in db.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
 
 
 def _rows(log: Log, db: Connection, version: str, sql: str) -> list[tuple[Any, ...]]:

@@ -11,10 +11,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from mdmem.activity import aider, claude, codex, copilot, cursor, gemini, generic, goose, opencode, pi, qwen
+from mdmem.activity.feed import reading
 from mdmem.activity.generic import Fields
 from mdmem.activity.lines import CHUNK_BYTES, MAX_LINE_BYTES, Lines, Spot, values
 from mdmem.activity.log import Reader
-from mdmem.db import DatabaseError, open_foreign
+from mdmem.activity.store import tables_of
 
 # All that is to be said of an agent: how its logs are read, and where they lie below its folder. `*` passes over `/`;
 # the number is how deep folders are looked into.
@@ -190,14 +191,6 @@ def _knowing(records: Sequence[object], form: str) -> Reader | None:
 
 
 def _detect_tables(path: str) -> Reader | None:
-    try:
-        db = open_foreign(path)
-    except DatabaseError:
-        return None
-    try:
-        tables = {str(row[0]) for row in db.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
-    except DatabaseError:
-        return None
-    finally:
-        db.close()
+    with reading(path) as db:
+        tables = tables_of(db)
     return next((one for one in READERS if one.form == "sqlite" and one.knows(tables)), None)

@@ -11,6 +11,7 @@ from mdmem.ledger import Cursor
 
 HEAD_BYTES = 4_096
 LAST_BYTES = 256
+_BACK_BYTES = 64 << 10
 
 
 def goes_on(cursor: Cursor, file: BinaryIO) -> bool:
@@ -47,7 +48,7 @@ def at_end(cursor: Cursor, file: BinaryIO) -> Cursor:
 def _after_last_break(file: BinaryIO) -> int:
     end = os.fstat(file.fileno()).st_size
     while end > 0:
-        start = max(0, end - CHUNK_BYTES)
+        start = max(0, end - _BACK_BYTES)
         file.seek(start)
         at = _read(file, end - start).rfind(b"\n")
         if at >= 0:

@@ -12,15 +12,24 @@ import json
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, BinaryIO
 
 from mdmem.activity.events import Event
-from mdmem.activity.feed import Notes, Trouble, feed_document, feed_lines, feed_store, new_log, open_log
+from mdmem.activity.feed import (
+    PIECE_BYTES,
+    Notes,
+    Trouble,
+    feed_document,
+    feed_lines,
+    feed_store,
+    new_log,
+    open_log,
+    reading,
+)
 from mdmem.activity.lines import Spot
-from mdmem.activity.log import Log, digest
+from mdmem.activity.log import Log, digest, printable
 from mdmem.activity.places import Found, Place, find_log, find_logs, places, stat_log
 from mdmem.activity.position import at_end, count_lines, goes_on, moved_to, restarted
-from mdmem.db import DatabaseError, open_foreign
 from mdmem.ledger import Cursor, Ledger, stamp
 
 # Events of one log and what was remembered of it so far (JSON, to be changed in place) in, what was found out.
@@ -99,7 +108,7 @@ class Tail:
         noted = [
             trouble
             for path, agent, notes in self.ledger.noted_logs()
-            for trouble in Notes(notes).troubles(_printable(os.fsdecode(path)), agent)
+            for trouble in Notes(notes).troubles(printable(os.fsdecode(path)), agent)
         ]
         return [*self._troubles.values(), *noted]
 
@@ -151,79 +160,91 @@ class Tail:
         cursor = _new_cursor(found)
         try:
             if found.reader.form == "sqlite":
-                return self._store_at_end(found, cursor)
-            if found.reader.form == "json":
+                cursor = self._store_at_end(found, cursor)
+            elif found.reader.form == "json":
                 return cursor._replace(line=-1)
-            with open_log(found.path) as file:
-                return at_end(cursor, file)
-        except (OSError, *DatabaseError) as error:
+            else:
+                with open_log(found.path) as file:
+                    cursor = at_end(cursor, file)
+        except OSError as error:
             self._trouble(found, error)
             return cursor._replace(line=-1)
+        self._read[found.path] = found  # there is nothing new in it yet
+        return cursor
 
     def _store_at_end(self, found: Found, cursor: Cursor) -> Cursor:
         log = new_log(found.reader, found.path)
-        db = open_foreign(found.path)
-        try:
+        with reading(found.path) as db:
             if found.reader.to_end:
                 found.reader.to_end(log, db)
-        finally:
-            db.close()
         return cursor._replace(state=json.dumps(log.state))
 
     # --- reading ------------------------------------------------------------------------------------------------
 
     def _try(self, found: Found, find: Find) -> bool:
-        """Read a piece of one log. Trouble with it is told and stays its own."""
+        """Read a piece of one log. Trouble with it is told, tried again later, and stays its own."""
         try:
             read = self._store if found.reader.form == "sqlite" else self._file
             more = read(found, find)
-        except (OSError, *DatabaseError) as error:
+        except OSError as error:
             self._trouble(found, error)
-            self._read[found.path] = found
             return False
         self._troubles.pop(found.path, None)
         if not more:
             self._read[found.path] = found
         return True
 
-    def _trouble(self, found: Found, error: Exception) -> None:
-        words = (error.strerror if isinstance(error, OSError) else None) or str(error)
-        self._troubles[found.path] = Trouble(_printable(found.path), found.reader.agent, words, 1)
+    def _trouble(self, found: Found, error: OSError) -> None:
+        words = error.strerror or str(error)
+        self._troubles[found.path] = Trouble(printable(found.path), found.reader.agent, words, 1)
         self._not_before[found.path] = self.clock() + LIST_EVERY_S
 
     def _file(self, found: Found, find: Find) -> bool:
+        if found.reader.form == "json":
+            return self._document(found, find)
         with open_log(found.path) as file:
-            cursor, instead_of = self._cursor(found, find)
-            if found.reader.form == "json":
-                return self._document(found, cursor, find)
-            if not goes_on(cursor, file):
-                cursor = restarted(cursor)
-            elif cursor.line < 0:
-                cursor = self._primed(found, cursor)
+            cursor, instead_of = self._cursor(found, file, find)
+            if cursor.line < 0 and found.size <= cursor.offset:
+                return False
+            if cursor.line < 0:
+                cursor = self._primed(found, file, cursor)
             log = new_log(found.reader, found.path, json.loads(cursor.state), self.clean)
-            notes = Notes(cursor.notes)
+            notes, began = Notes(cursor.notes), self.clock()
             spot = Spot(cursor.offset, cursor.line, cursor.skipping)
             end = feed_lines(log, found.reader, file, spot, notes)
             if end != spot or instead_of is not None:
                 self._keep(log, moved_to(cursor, end, file), notes, find, instead_of)
-            if found.reader.settle and "ending" in log.state:
-                self._ending[found.path] = self.clock()
-            return end.offset < found.size and end != spot
+            elif found.size - end.offset > PIECE_BYTES:  # a very long line that grows is not read all the time
+                self._pause(found, began)
+        if found.reader.settle and "ending" in log.state:
+            self._ending[found.path] = self.clock()
+        return end.offset < found.size and end != spot
 
-    def _cursor(self, found: Found, find: Find) -> tuple[Cursor, bytes | None]:
-        """The cursor of a log, and the path that it had until now, where it was moved."""
-        path = os.fsencode(found.path)
-        cursor = self.ledger.cursor(path)
-        if cursor is not None:
-            if found.reader.form == "json" or (cursor.device, cursor.inode) == (found.device, found.inode):
-                return cursor, None
-            self._finish(found, cursor, find)
-            return _new_cursor(found), None
+    def _pause(self, found: Found, began: float) -> None:
+        self._not_before[found.path] = self.clock() + _PAUSE_PER_COST * (self.clock() - began)
+
+    def _cursor(self, found: Found, file: BinaryIO, find: Find) -> tuple[Cursor, bytes | None]:
+        """Where to go on in a log, and the path that it had until now, where it was moved. What was read tells which
+        log it is: devices change their numbers, and a copy that was put back has another inode.
+        """
+        cursor = self.ledger.cursor(os.fsencode(found.path))
+        if cursor is None:
+            return self._from_elsewhere(found, file)
+        if goes_on(cursor, file):
+            return cursor._replace(device=found.device, inode=found.inode), None
+        if cursor.line < 0 and found.size >= cursor.past:  # rewritten, and nothing in it was ever new
+            cursor = at_end(_new_cursor(found), file)
+            self.ledger.start_tails([cursor], self.now())
+            return cursor, None
+        if (cursor.device, cursor.inode) == (found.device, found.inode):
+            return restarted(cursor), None
+        self._finish(found, cursor, find)
+        return _new_cursor(found), None
+
+    def _from_elsewhere(self, found: Found, file: BinaryIO) -> tuple[Cursor, bytes | None]:
         for one in self.ledger.cursors_of(found.device, found.inode):
-            with open_log(found.path) as file:
-                same = goes_on(one, file)
-            if same and one.agent == found.reader.agent and not os.path.exists(one.path):
-                return one._replace(path=path), one.path
+            if one.agent == found.reader.agent and not os.path.exists(one.path) and goes_on(one, file):
+                return one._replace(path=os.fsencode(found.path)), one.path
         return _new_cursor(found), None
 
     def _finish(self, found: Found, cursor: Cursor, find: Find) -> None:
@@ -235,7 +256,7 @@ class Tail:
             with open_log(path) as file:
                 if not goes_on(cursor, file):
                     continue
-                cursor = self._primed(found._replace(path=path), cursor) if cursor.line < 0 else cursor
+                cursor = self._primed(found, file, cursor) if cursor.line < 0 else cursor
                 spot, end = None, Spot(cursor.offset, cursor.line, cursor.skipping)
                 while spot != end:
                     spot = end
@@ -244,48 +265,47 @@ class Tail:
                     end = feed_lines(log, found.reader, file, spot, notes)
                     cursor = self._keep(log, moved_to(cursor, end, file), notes, find)
 
-    def _primed(self, found: Found, cursor: Cursor) -> Cursor:
+    def _primed(self, found: Found, file: BinaryIO, cursor: Cursor) -> Cursor:
         """The past of a log, read to know its session and which records are past; nothing is found in it."""
-        log, notes = new_log(found.reader, found.path, clean=self.clean), Notes()
-        with open_log(found.path) as file:
-            spot = Spot()
-            while spot.offset < min(cursor.offset, PRIMED_BYTES):
-                end = feed_lines(log, found.reader, file, spot, notes, min(cursor.offset, PRIMED_BYTES) - spot.offset)
-                if end == spot:
-                    break
-                spot = end
-            lines = count_lines(file, cursor.offset)
-        past = [event for event in log.events if (event.source.offset or 0) < cursor.offset]
-        _, keys = self.fresh(past)
-        if spot.offset != cursor.offset:
+        log, spot, known_to = new_log(found.reader, found.path, clean=self.clean), Spot(), None
+        while spot.offset < min(cursor.offset, PRIMED_BYTES) and spot != known_to:
+            known_to = spot
+            spot = feed_lines(log, found.reader, file, spot, Notes(), end=cursor.offset)
+        _, keys = self.fresh(log.events)
+        if spot.offset == cursor.offset:
+            cursor = cursor._replace(past=0)  # what is past is known by its ids
+        else:
             log.state.pop("calls", None)
-        cursor = cursor._replace(line=lines, state=json.dumps(log.state))
+        cursor = cursor._replace(line=count_lines(file, cursor.offset), state=json.dumps(log.state))
         self.ledger.tailed(self.now(), cursor=cursor, keys=keys, used=False)
         return cursor
 
-    def _document(self, found: Found, cursor: Cursor, find: Find) -> bool:
+    def _document(self, found: Found, find: Find) -> bool:
+        cursor = self.ledger.cursor(os.fsencode(found.path)) or _new_cursor(found)
         log, notes = new_log(found.reader, found.path, clean=self.clean), Notes()
         with open_log(found.path) as file:
             feed_document(log, found.reader, file, notes)
         if cursor.line < 0:  # the first contact: what it holds is past
             _, keys = self.fresh(log.events)
-            self.ledger.tailed(self.now(), cursor=cursor._replace(line=0, notes=notes.to_json()), keys=keys, used=False)
+            cursor = cursor._replace(line=0, notes=notes.to_json())
+            self.ledger.tailed(self.now(), cursor=cursor, keys=keys, used=False)
         else:
-            self._keep(log, cursor._replace(state="{}"), notes, find)
+            log.state.clear()
+            self._keep(log, cursor, notes, find)
         return False
 
     def _store(self, found: Found, find: Find) -> bool:
         cursor = self.ledger.cursor(os.fsencode(found.path)) or _new_cursor(found)
-        if cursor.line < 0:
+        if cursor.line < 0:  # it could not be read at the first contact
             self.ledger.tailed(self.now(), cursor=self._store_at_end(found, cursor._replace(line=0)))
             return True
         log = new_log(found.reader, found.path, json.loads(cursor.state), self.clean)
         notes, began = Notes(cursor.notes), self.clock()
-        before = json.dumps(log.state)
         more = feed_store(log, found.reader, notes)
-        if log.events or json.dumps(log.state) != before:
+        if log.events or json.dumps(log.state) != cursor.state:
             self._keep(log, cursor, notes, find)
-        self._not_before[found.path] = self.clock() + (0 if more else _PAUSE_PER_COST * (self.clock() - began))
+        if not more:
+            self._pause(found, began)
         return more
 
     def _keep(self, log: Log, cursor: Cursor, notes: Notes, find: Find, instead_of: bytes | None = None) -> Cursor:
@@ -348,7 +368,3 @@ def _key(event: Event) -> int:
     """A record in eight bytes, as the ledger keeps it."""
     name = f"{event.agent}\0{event.kind}\0{event.id}".encode("utf-8", "replace")
     return int.from_bytes(hashlib.blake2b(name, digest_size=8).digest(), "big", signed=True)
-
-
-def _printable(path: str) -> str:
-    return path.encode("utf-8", "backslashreplace").decode("utf-8")

@@ -344,6 +344,18 @@ def test_goose_what_was_there_stays_past_after_a_compaction(tmp_path: Path) -> N
     bench.close()
 
 
+def test_a_database_of_an_older_version_lacks_columns(tmp_path: Path) -> None:
+    path = tmp_path / "sessions.db"
+    apply(path, "CREATE TABLE sessions (id TEXT, working_dir TEXT)")
+    apply(path, "CREATE TABLE messages (id INTEGER PRIMARY KEY, session_id TEXT, role TEXT, content_json TEXT)")
+    apply(path, "INSERT INTO sessions VALUES ('s', '/w')")
+    apply(path, """INSERT INTO messages VALUES (1, 's', 'user', '[{"type":"text","text":"one"}]')""")
+    reader = detect(str(path))
+    assert reader is not None
+
+    assert [(e.text, e.cwd) for e in read_log(str(path), reader)] == [("one", "/w")]
+
+
 def test_a_database_is_never_written_and_read_while_another_writes(bench: Bench) -> None:
     path = bench.folder / "opencode/opencode.db"
     for statement in ["PRAGMA journal_mode = WAL", *OPENCODE, part("p1", 100, type="text", text="one")]:

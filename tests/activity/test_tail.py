@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+import apsw
 import pytest
 
 from mdmem.activity import Event, Fields, harvest, named
@@ -81,6 +82,80 @@ def test_the_past_of_a_long_log_stays_past_and_its_lines_are_counted(tmp_path: P
     bench.poll()
     assert said(bench) == ["new"]  # what stands where the past was is past
     bench.close()
+
+
+def test_a_line_after_a_past_that_was_cut_is_new(tmp_path: Path) -> None:
+    """A client takes its last line back by cutting the file."""
+    bench = Bench(tmp_path, met=False)
+    old = [prompt(f"old {n}") for n in range(20)]
+    path = bench.write(CLAUDE, b"".join(old))
+    bench.poll()
+    bench.write(CLAUDE, prompt("taken back"))
+    bench.poll()
+    path.write_bytes(b"".join(old[:15]) + prompt("new"))
+    bench.poll()
+
+    assert said(bench) == ["taken back", "new"]
+    bench.close()
+
+
+def test_a_past_that_is_rewritten_stays_past(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, met=False)
+    old = [prompt(f"old {n}") for n in range(20)]
+    path = bench.write(CLAUDE, b"".join(old))
+    bench.poll()
+    path.write_bytes(b"".join(reversed(old)) + prompt("of a new version"))
+    bench.poll()
+    bench.write(CLAUDE, prompt("new"))
+    bench.poll()
+
+    assert said(bench) == ["new"]
+    bench.close()
+
+
+def test_a_log_that_was_put_back_from_a_copy_goes_on(bench: Bench) -> None:
+    path = bench.write(CLAUDE, prompt("one") + call("t1", "make one"))
+    bench.poll()
+    copy = path.with_name("copy")
+    copy.write_bytes(path.read_bytes() + result("t1"))
+    os.replace(copy, path)
+    bench.poll()
+
+    assert said(bench) == ["one", "make one"]
+    assert bench.found()[-1].source.line == 3
+
+
+def test_months_later_what_came_since_is_read_once(bench: Bench) -> None:
+    bench.write(CLAUDE, prompt("one") + call("t1", "make one"))
+    bench.poll()
+    bench.restart()
+    bench.write(CLAUDE, b"".join([result("t1"), *(prompt(f"say {n}") for n in range(500))]))
+    bench.write("claude-code/projects/-x/s9.jsonl", prompt("another"))
+    (bench.folder / CLAUDE).with_name("gone.jsonl").unlink(missing_ok=True)
+    bench.poll()
+    bench.poll()
+
+    assert sorted(said(bench)) == sorted(["one", "make one", "another", *(f"say {n}" for n in range(500))])
+
+
+def test_a_name_that_is_no_utf8_and_a_log_that_cannot_be_read_yet(bench: Bench) -> None:
+    folder = os.fsencode(bench.folder / "claude-code/projects/-w")
+    os.makedirs(folder)
+    with open(folder + b"/s\xe9.jsonl", "wb") as file:
+        file.write(prompt("one"))
+    os.symlink(folder + b"/nowhere", folder + b"/dangling.jsonl")
+    bench.poll()
+
+    assert said(bench) == ["one"]
+    assert bench.found()[0].source.path.endswith("/s\\xe9.jsonl")
+
+
+def test_trouble_with_the_ledger_is_not_taken_for_trouble_with_a_log(bench: Bench) -> None:
+    bench.write(CLAUDE, prompt("one"))
+    bench.ledger.db.execute("DROP TABLE outbox")
+    bench.clock.at += 100
+    with pytest.raises(apsw.SQLError):
+        bench.tail.poll(keep)
 
 
 def test_a_half_line_waits_for_its_end(bench: Bench) -> None:
@@ -189,10 +264,10 @@ def test_damage_is_counted_and_named_and_ends_nothing(bench: Bench) -> None:
 
 
 def test_a_format_that_gives_nothing_is_told(bench: Bench) -> None:
-    bench.write(CLAUDE, b"".join(line(type="assistant", uuid=str(n), body="moved") for n in range(60)))
+    bench.write(CLAUDE, b"".join(line(type="assistant", uuid=str(n), body="moved") for n in range(120)))
     bench.poll()
 
-    assert [t.times for t in bench.tail.problems() if "nothing was found" in t.what] == [60]
+    assert [t.times for t in bench.tail.problems() if "nothing was found" in t.what] == [120]
 
 
 def test_one_bad_log_stops_no_other(bench: Bench) -> None:
