@@ -5,13 +5,13 @@ from __future__ import annotations
 import datetime
 import hashlib
 import json
-import os
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Any, Literal, NamedTuple
 
 from mdmem.activity.events import Event, Outcome, Source, Who
+from mdmem.files import printable
 
 Json = dict[str, Any]
 Form = Literal["jsonl", "json", "text", "sqlite"]
@@ -244,11 +244,6 @@ def texts(content: object, *kinds: str) -> list[str]:
 def plain(value: str) -> str:
     """A text that can be stored and sent: without lone surrogates."""
     return value if value.isascii() else value.encode("utf-8", "replace").decode("utf-8")
-
-
-def printable(path: str) -> str:
-    """A path whose name may not be UTF-8, for people."""
-    return os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
 def excerpt(output: str) -> tuple[str, str]:

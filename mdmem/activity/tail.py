@@ -27,9 +27,10 @@ from mdmem.activity.feed import (
     reading,
 )
 from mdmem.activity.lines import Spot
-from mdmem.activity.log import Log, digest, printable
+from mdmem.activity.log import Log, digest
 from mdmem.activity.places import Found, Place, find_log, find_logs, places, stat_log
 from mdmem.activity.position import at_end, count_lines, goes_on, moved_to, restarted
+from mdmem.files import printable
 from mdmem.ledger import Cursor, Ledger, stamp
 
 # Events of one log and what was remembered of it so far (JSON, to be changed in place) in, what was found out.
@@ -39,6 +40,7 @@ LIST_EVERY_S = 30.0
 HOT_NS = 2 * 24 * 3600 * 10**9  # older logs are looked at when folders are listed
 PRIMED_BYTES = 16 << 20  # of a log whose past is left out, so much is read to know its session and its records
 QUIET_S = 60.0
+_PAUSE_PER_LISTING = 500  # ten thousand logs are listed every minute or two
 _PAUSE_PER_COST = 50  # a database is read for at most a fiftieth of the time
 
 
@@ -120,6 +122,7 @@ class Tail:
 
     def list_logs(self) -> None:
         """List the folders. What one holds when it is met for the first time is past, and is left out."""
+        began = self.clock()
         self._logs = {}
         for place in self.found_in:
             logs = list(find_logs([place]))
@@ -132,7 +135,7 @@ class Tail:
         self._read = {path: found for path, found in self._read.items() if path in self._logs}
         self._logs |= {path: found for path, found in self._read.items() if self._logs[path] == found}
         self._hot_since = max((found.mtime_ns for found in self._logs.values()), default=0) - HOT_NS
-        self._list_at = self.clock() + LIST_EVERY_S
+        self._list_at = self.clock() + max(LIST_EVERY_S, _PAUSE_PER_LISTING * (self.clock() - began))
 
     def _take_hints(self) -> None:
         hints, self._hints = self._hints, set()

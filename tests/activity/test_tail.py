@@ -13,6 +13,7 @@ import pytest
 from mdmem.activity import Event, Fields, harvest, named
 from mdmem.activity.feed import PIECE_BYTES
 from mdmem.activity.tail import PRIMED_BYTES, QUIET_S
+from mdmem.files import printable
 from tests.activity.part import Bench, keep, line
 
 CLAUDE = "claude-code/projects/-w/s1.jsonl"
@@ -147,7 +148,7 @@ def test_a_name_that_is_no_utf8_and_a_log_that_cannot_be_read_yet(bench: Bench) 
     bench.poll()
 
     assert said(bench) == ["one"]
-    assert bench.found()[0].source.path.endswith("/s\\xe9.jsonl")
+    assert bench.found()[0].source.path.endswith(printable("/s\udce9.jsonl"))
 
 
 def test_trouble_with_the_ledger_is_not_taken_for_trouble_with_a_log(bench: Bench) -> None:
