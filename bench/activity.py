@@ -20,6 +20,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import measure
+
 from mdmem.activity import Tail, detect, read_log
 from mdmem.activity.feed import Notes, feed_lines, new_log, open_log
 from mdmem.activity.lines import Spot
@@ -193,6 +195,7 @@ def main() -> None:
     parser.add_argument("--mb", type=int, default=256)
     parser.add_argument("--files", type=int, default=500)
     parser.add_argument("--seconds", type=float, default=60.0)
+    parser.add_argument("--json", metavar="FILE", help="append raw results, a JSON object a line")
     args = parser.parse_args()
     folder = Path(tempfile.mkdtemp(prefix="mdmem-activity-"))
     try:
@@ -200,14 +203,17 @@ def main() -> None:
         mb = write(path, args.mb) / 1e6
         before = rss_mb()
         half, whole = flat(path)
-        print(
-            f"memory: {before:.0f} MB before, {half:.0f} MB at most after half, {whole:.0f} MB after {mb:.0f} MB of log"
-        )
-        print(f"json.loads of every line: {mb / best(lambda: floor(path)):.0f} MB/s")
-        print(f"reader: {mb / best(lambda: read(path)):.0f} MB/s")
-        print(f"tail with ledger: {mb / tailed(folder, path):.0f} MB/s")
+        parsed = mb / best(lambda: floor(path))
+        reader = mb / best(lambda: read(path))
+        tail = mb / tailed(folder, path)
         percent, ms = idle(folder, args.files, args.seconds)
+        print(
+            f"memory: {before:.0f} MB before, at most {half:.0f} after half and {whole:.0f} after all {mb:.0f} MB of log"
+        )
+        print(f"json.loads of every line: {parsed:.0f} MB/s; reader: {reader:.0f}; tail with its ledger: {tail:.0f}")
         print(f"idle, {args.files} logs, asked every second: {percent:.2f} % of a core, {ms:.1f} ms a look")
+        facts = {"rss_mb": [before, half, whole], "json_mb_s": parsed, "reader_mb_s": reader, "tail_mb_s": tail}
+        measure.record(args, "activity", mb=mb, files=args.files, idle_percent=percent, look_ms=ms, **facts)
     finally:
         shutil.rmtree(folder)
 
