@@ -135,20 +135,20 @@ def read(path: Path) -> int:
     return sum(1 for _ in read_log(str(path), reader, without_blocks))
 
 
-def flat(path: Path) -> list[float]:
+def flat(path: Path) -> tuple[float, float]:
     """The most memory held after a half, and after all."""
     reader = detect(str(path))
     assert reader is not None
-    log, notes, spot, held = new_log(reader, str(path), clean=without_blocks), Notes(), Spot(), [0.0]
+    log, notes, spot, half = new_log(reader, str(path), clean=without_blocks), Notes(), Spot(), 0.0
     size = path.stat().st_size
     with open_log(str(path)) as file:
         while spot.offset < size:
             end = feed_lines(log, reader, file, spot, notes)
             log.events.clear()
-            if spot.offset < size // 2 <= end.offset or end.offset >= size:
-                held.append(rss_mb())
+            if spot.offset < size // 2:
+                half = rss_mb()
             spot = end
-    return held[1:]
+    return half, rss_mb()
 
 
 def tailed(folder: Path, path: Path) -> float:
@@ -210,7 +210,7 @@ def main() -> None:
         print(
             f"memory: {before:.0f} MB before, at most {half:.0f} after half and {whole:.0f} after all {mb:.0f} MB of log"
         )
-        print(f"json.loads of every line: {parsed:.0f} MB/s; reader: {reader:.0f}; tail with its ledger: {tail:.0f}")
+        print(f"json.loads of every line: {parsed:.0f} MB/s, reader: {reader:.0f}, tail with ledger: {tail:.0f}")
         print(f"idle, {args.files} logs, asked every second: {percent:.2f} % of a core, {ms:.1f} ms a look")
         facts = {"rss_mb": [before, half, whole], "json_mb_s": parsed, "reader_mb_s": reader, "tail_mb_s": tail}
         measure.record(args, "activity", mb=mb, files=args.files, idle_percent=percent, look_ms=ms, **facts)
