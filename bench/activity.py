@@ -207,9 +207,7 @@ def main() -> None:
         reader = mb / best(lambda: read(path))
         tail = mb / tailed(folder, path)
         percent, ms = idle(folder, args.files, args.seconds)
-        print(
-            f"memory: {before:.0f} MB before, at most {half:.0f} after half and {whole:.0f} after all {mb:.0f} MB of log"
-        )
+        print(f"memory: {before:.0f} MB before, at most {half:.0f} in half of {mb:.0f} MB, {whole:.0f} in all")
         print(f"json.loads of every line: {parsed:.0f} MB/s, reader: {reader:.0f}, tail with ledger: {tail:.0f}")
         print(f"idle, {args.files} logs, asked every second: {percent:.2f} % of a core, {ms:.1f} ms a look")
         facts = {"rss_mb": [before, half, whole], "json_mb_s": parsed, "reader_mb_s": reader, "tail_mb_s": tail}

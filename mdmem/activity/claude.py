@@ -96,14 +96,16 @@ def settle(log: Log) -> None:
 
 
 def _moment(log: Log, record: Json) -> None:
-    subagent = maybe(record.get("agentId")) if record.get("isSidechain") is True else None
+    aside, turn = record.get("isSidechain") is True, maybe(record.get("promptId"))
+    if not aside:  # replies carry no id of the prompt
+        turn = log.state["turn"] = turn or maybe(log.state.get("turn"))
     log.now = Moment(
         session=text(record.get("sessionId")),
         at=utc(record.get("timestamp")),
         cwd=maybe(record.get("cwd")),
         branch=maybe(record.get("gitBranch")),
-        subagent=subagent or ("sidechain" if record.get("isSidechain") is True else None),
-        turn=maybe(record.get("promptId")),
+        subagent=(maybe(record.get("agentId")) or "sidechain") if aside else None,
+        turn=turn,
     )
 
 
@@ -223,9 +225,8 @@ def _outcome(block: Json, record: Json, output: str) -> tuple[Outcome, int | Non
     more = record.get("toolUseResult")
     told = more if isinstance(more, str) else output
     code = _EXIT.match(told.removeprefix("Error: ")) or _EXIT.match(output)
-    if record.get("toolDenialKind") or (
-        block.get("is_error") is True and _NEVER_RAN.match(told.removeprefix("Error: "))
-    ):
+    said_no = _NEVER_RAN.match(told.removeprefix("Error: ")) or _NEVER_RAN.match(output)
+    if record.get("toolDenialKind") or (block.get("is_error") is True and said_no):
         return "declined", None
     if isinstance(more, dict) and any(
         more.get(key) for key in ("interrupted", "backgroundTaskId", "backgroundedByUser", "timedOutAfterMs")

@@ -35,6 +35,7 @@ _HEADER = re.compile(r"^Process exited with code (-?\d+)\s*$", re.MULTILINE)
 _RUNNING = re.compile(r"^Process running with session ID (\S+)\s*$", re.MULTILINE)
 _FIRST = re.compile(r"Exit code: (-?\d+)\s*$", re.MULTILINE)
 _PATCHED = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+?)\s*$", re.MULTILINE)
+_JSON_TOOLS = ("shell", "container.exec", "apply_patch", "")  # of older versions
 _CONTEXT, _REQUEST = "# Context from my IDE setup:", "## My request for Codex:\n"
 _NOT_A_PERSON = re.compile(
     r"\s*(<(environment_context|user_instructions|skill|turn_aborted|subagent_notification|user_shell_command"
@@ -244,7 +245,7 @@ def _output(log: Log, key: str, output: str) -> None:
 
 def _outcome(tool: str, header: str, output: str) -> tuple[Outcome, int | None, str]:
     """How a command ended, by what stands before its output and never by what stands in it."""
-    if tool in ("shell", "container.exec", "local_shell", "") and output.startswith("{"):
+    if tool in _JSON_TOOLS and output.startswith("{"):
         whole = parsed(output)
         code = number(obj(whole.get("metadata")).get("exit_code"))
         return _by_code(code), code, text(whole.get("output"))

@@ -117,7 +117,8 @@ def _user(log: Log, message: Json, record: str) -> None:
 def _parts(content: object) -> list[str]:
     if isinstance(content, dict):
         return texts([content])
-    return [one for one in texts(content) if one]
+    shown = content if isinstance(content, str) else [p for p in array(content) if not obj(p).get("thought")]
+    return [one for one in texts(shown) if one]
 
 
 def _model(log: Log, message: Json, record: str) -> None:

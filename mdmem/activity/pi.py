@@ -89,7 +89,7 @@ def _assistant(log: Log, message: Json, said: str, record: str) -> None:
 def _result(log: Log, message: Json, output: str, record: str) -> None:
     code = _EXITED.search(output)
     outcome: Outcome = "ok"
-    if _STOPPED.search(output):
+    if message.get("isError") is not False and _STOPPED.search(output):
         outcome = "unknown"
     elif message.get("isError") is not False or (code and int(code[1])):
         outcome = "failed" if message.get("isError") is True or code else "unknown"

@@ -279,6 +279,7 @@ class Tail:
             cursor = cursor._replace(past=0)  # what is past is known by its ids
         else:
             log.state.pop("calls", None)
+        log.state.pop("ending", None)
         cursor = cursor._replace(line=count_lines(file, cursor.offset), state=json.dumps(log.state))
         self.ledger.tailed(self.now(), cursor=cursor, keys=keys, used=False)
         return cursor

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 import random
 from collections.abc import Iterator
@@ -10,7 +11,7 @@ from typing import Any, BinaryIO
 
 import pytest
 
-from mdmem.activity import Event, Notes, detect, read_log
+from mdmem.activity import Event, Notes, detect, harvest, read_log
 from mdmem.activity.feed import feed_lines, new_log, open_log
 from mdmem.activity.lines import Spot
 from mdmem.recall.block import without_blocks
@@ -172,6 +173,25 @@ def test_all_files_at_once_give_each_thing_once(bench: Bench) -> None:
     bench.tail.list_logs()
     bench.poll()
     assert keys(bench.found()) == keys(found)
+
+
+def test_a_harvest_of_everything_gives_each_thing_once(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, met=False)
+    put_all(tmp_path)
+    bench.poll()
+    assert bench.found() == []
+    since = datetime.datetime(2025, 1, 1, tzinfo=datetime.UTC)
+    told = list(harvest(bench.tail, keep, since))
+    put_more(tmp_path)
+    bench.poll()
+    found = bench.found()
+
+    assert told[-1].done == told[-1].of == len(told)
+    assert not [one for one in told if one.trouble]
+    assert len(keys(found)) == len(set(keys(found)))
+    check_required(found)
+    assert sum(one.events for one in harvest(bench.tail, keep, since)) == 0
+    bench.close()
 
 
 def check_required(found: list[Event]) -> None:

@@ -71,7 +71,7 @@ OK = {"stdout": "fine", "stderr": "", "interrupted": False}
         ("running", OK | {"timedOutAfterMs": 120_000}, False, {}, "unknown", None),
         ("no", "User rejected tool use", True, {"toolDenialKind": "user-rejected"}, "declined", None),
         ("no", "Error: denied", True, {"toolDenialKind": "permission-rule"}, "declined", None),
-        ("The user doesn't want to proceed with this tool use.", "Error: no", True, {}, "failed", None),
+        ("The user doesn't want to proceed with this tool use.", "Error: no", True, {}, "declined", None),
         ("The user doesn't want to proceed with this tool use.", "User rejected tool use", True, {}, "declined", None),
         ("fine", "fine", False, {}, "unknown", None),
         ("fine", None, False, {}, "unknown", None),
