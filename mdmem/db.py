@@ -13,12 +13,14 @@ from collections.abc import Callable, Iterator, Sequence
 from importlib import util
 from pathlib import Path
 from typing import Any, NamedTuple
+from urllib.parse import quote
 
 import apsw
 
 from mdmem.errors import LedgerError, LockError, MachineError
 
 BUSY_MS = 5_000
+FOREIGN_BUSY_MS = 1_000
 
 Connection = apsw.Connection
 # What a damaged or foreign file raises, when it is opened or much later. Text that is none is written by nobody.
@@ -47,7 +49,7 @@ class Kind(NamedTuple):
 
 
 INDEX = Kind("index", 0x6D644958, 3, "NORMAL")
-LEDGER = Kind("ledger", 0x6D644C47, 2, "FULL")
+LEDGER = Kind("ledger", 0x6D644C47, 3, "FULL")
 
 
 def open_reader(kind: Kind, path: str, *, wait_s: float = 0.0) -> Connection:
@@ -85,6 +87,24 @@ def open_writer(kind: Kind, path: str) -> Connection:
                 hint="nothing is lost from your memories; start again to go on with an empty ledger",
             ) from error
         return open_writer(kind, path)
+    return connection
+
+
+def open_foreign(path: str) -> Connection:
+    """Another program's database, to be read only. Raises apsw.Error.
+
+    In WAL mode one that nobody holds cannot be opened read-only; only when it has no journal is it taken as it lies.
+    """
+    try:
+        connection = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_NOMUTEX)
+        connection.set_busy_timeout(FOREIGN_BUSY_MS)
+        connection.execute("PRAGMA query_only = ON; PRAGMA trusted_schema = OFF; PRAGMA schema_version")
+    except (apsw.CantOpenError, apsw.ReadOnlyError):
+        if os.path.exists(f"{path}-wal") or not os.path.exists(path):
+            raise
+        flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_NOMUTEX | apsw.SQLITE_OPEN_URI
+        connection = apsw.Connection(f"file:{quote(path)}?immutable=1", flags=flags)
+        connection.execute("PRAGMA trusted_schema = OFF")
     return connection
 
 

@@ -10,11 +10,13 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from mdmem.db import LEDGER, Connection, as_int, open_writer, scalar, transaction
-from mdmem.ledger import injections
+from mdmem.ledger import cursors, injections
+from mdmem.ledger.cursors import Cursor
 from mdmem.ledger.injections import Injection, Place
 
 KEEP_DAYS = 30
 HOOK = "hook"  # names of timers are "hook AGENT EVENT"
+_EPOCH = datetime.date(1970, 1, 1).toordinal()
 MAX_USED = 60
 
 
@@ -139,6 +141,63 @@ class Ledger:
                 (scope, ref),
             ).fetchone()
         )
+
+    def cursor(self, path: bytes) -> Cursor | None:
+        return cursors.find_cursor(self.db, path)
+
+    def cursors_of(self, device: int, inode: int) -> list[Cursor]:
+        return cursors.find_by_inode(self.db, device, inode)
+
+    def noted_logs(self) -> list[tuple[bytes, str, str]]:
+        """Path, agent and notes (JSON) of each activity log of which something is noted."""
+        return cursors.all_notes(self.db)
+
+    def seen_records(self, keys: Sequence[int], *, used: bool = False) -> set[int]:
+        """Which of these records were seen before; `used`: only those that were not passed over as past."""
+        return cursors.seen(self.db, keys, used=used)
+
+    def tailed(
+        self,
+        now: str,
+        *,
+        cursor: Cursor | None = None,
+        instead_of: bytes | None = None,
+        keys: Sequence[int] = (),
+        used: bool = True,
+        found: Sequence[bytes] = (),
+    ) -> None:
+        """A part of an activity log was read, all at once: how far (in place of another path's cursor, where the file
+        was moved), the records that were used or only passed over, and what was found in them.
+        """
+        day = datetime.datetime.fromisoformat(now).toordinal() - _EPOCH
+        with transaction(self.db):
+            if instead_of is not None:
+                cursors.drop_cursor(self.db, instead_of)
+            if cursor is not None:
+                cursors.put_cursor(self.db, cursor, now)
+            cursors.put_seen(self.db, keys, day, used=used)
+            cursors.put_found(self.db, found, now)
+
+    def start_tails(self, made: Sequence[Cursor], now: str) -> None:
+        """Logs that were met for the first time."""
+        with transaction(self.db):
+            for cursor in made:
+                cursors.put_cursor(self.db, cursor, now)
+
+    def waiting(self, limit: int = 100) -> list[tuple[int, bytes]]:
+        """What was found in activity logs and is not a file yet, the oldest first: (id, JSON)."""
+        return cursors.waiting(self.db, limit)
+
+    def filed(self, ids: Sequence[int]) -> None:
+        """These are files now."""
+        with transaction(self.db):
+            cursors.drop_found(self.db, ids)
+
+    def expire_records(self, now: str) -> None:
+        today = datetime.datetime.fromisoformat(now)
+        before = today - datetime.timedelta(days=cursors.SEEN_DAYS)
+        with transaction(self.db):
+            cursors.expire(self.db, today.toordinal() - _EPOCH, before.strftime("%Y-%m-%dT%H:%M:%SZ"))
 
     def last(self, timer: str) -> str | None:
         """When something that is done now and then was done last; None when it never was."""

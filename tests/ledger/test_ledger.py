@@ -11,7 +11,7 @@ import pytest
 
 from mdmem.db import LEDGER
 from mdmem.errors import LedgerError
-from mdmem.ledger import Injection, Ledger, Use
+from mdmem.ledger import Cursor, Injection, Ledger, Use
 from tests.bed import Bed, memory
 
 NOW = "2026-11-29T10:00:00Z"
@@ -209,12 +209,16 @@ def test_injections_follow_a_rename_and_leave_after_thirty_days(ledger: Ledger) 
 
 def version_1(path: Path) -> None:
     """A ledger as the first version made it, with one use in it."""
+    older(path, 1)
+
+
+def older(path: Path, version: int) -> None:
     made = apsw.Connection(str(path))
     made.execute("PRAGMA journal_mode = WAL")
-    made.execute((Path(__file__).parent / "version-1.sql").read_text())
+    made.execute((Path(__file__).parent / f"version-{version}.sql").read_text())
     made.execute("INSERT INTO memory_use VALUES ('user', '', 'a.md', NULL, 7, '2026-11-01T00:00:00Z', NULL)")
     made.execute("INSERT INTO timer VALUES ('tidy', '2026-11-01')")
-    made.execute(f"PRAGMA application_id = {LEDGER.application_id}; PRAGMA user_version = 1")
+    made.execute(f"PRAGMA application_id = {LEDGER.application_id}; PRAGMA user_version = {version}")
     made.close()
 
 
@@ -241,6 +245,20 @@ def test_a_ledger_of_version_1_keeps_its_history_and_leaves_a_copy(ledger: Ledge
     again = Ledger(str(path))
     assert len(again.given("claude", "s1")) == 1
     again.close()
+
+
+def test_a_ledger_of_version_2_learns_to_keep_cursors(ledger: Ledger, tmp_path: Path) -> None:
+    path = tmp_path / "old.db"
+    older(path, 2)
+    moved = Ledger(str(path))
+    moved.tailed(NOW, cursor=Cursor(b"/a.jsonl", "codex", 1, 2, 300, 4), keys=[-5], found=[b"{}"])
+
+    assert schema(moved) == schema(ledger)
+    assert moved.use("user", None, "a.md") == Use(7, "2026-11-01T00:00:00Z")
+    assert moved.cursor(b"/a.jsonl") == Cursor(b"/a.jsonl", "codex", 1, 2, 300, 4)
+    assert moved.seen_records([-5, 6]) == {-5}
+    assert [found for _, found in moved.waiting()] == [b"{}"]
+    moved.close()
 
 
 def test_a_migration_that_fails_leaves_the_ledger_as_it_was(tmp_path: Path) -> None:
