@@ -83,11 +83,17 @@ _PLAIN = {
     ("infisical", "run"): _form("--env --path", dashes=True),
     ("sshpass",): _form("-p -f -P"),
 }
+_RUN = """-e --env -v --volume -u --user -w --workdir --name -p --publish --env-file --network --platform --mount --entrypoint
+-m --memory --cpus --add-host -h --hostname -l --label --gpus --shm-size --ulimit --cap-add --security-opt --pull --restart"""
 _ELSEWHERE = {  # how many words of its own name the place: a container, a service, a pod, a host
     ("docker", "exec"): _form("-e --env -u --user -w --workdir --env-file", 1),
     ("podman", "exec"): _form("-e --env -u --user -w --workdir --env-file", 1),
     ("docker", "compose", "exec"): _form("-e --env -u --user -w --workdir --index", 1),
     ("docker-compose", "exec"): _form("-e --env -u --user -w --workdir --index", 1),
+    ("docker", "compose", "run"): _form(_RUN, 1),
+    ("docker-compose", "run"): _form(_RUN, 1),
+    ("docker", "run"): _form(_RUN, 1),
+    ("podman", "run"): _form(_RUN, 1),
     ("kubectl", "exec"): _form("-n --namespace -c --container --context", 1, dashes=True),
 }
 _SSH = frozenset("-b -B -c -D -E -e -F -I -i -J -L -l -m -O -o -p -Q -R -S -W -w".split())
@@ -158,7 +164,7 @@ def _there(name: Words, argv: Words, form: _Form) -> Inner | None:
 
 
 def _shell(argv: Words) -> Inner | None:
-    """`bash -lc '…'`; of a script in a file nothing is known."""
+    """`bash -lc '…'`, or `bash deploy.sh`, which is deploy.sh."""
     options, at = "", 1
     while at < len(argv) and argv[at][:1] in ("-", "+"):
         letters = argv[at][1:]
@@ -170,8 +176,9 @@ def _shell(argv: Words) -> Inner | None:
         if "o" in letters and at < len(argv):
             options += "P" if argv[at] == "pipefail" else "e" if argv[at] == "errexit" else ""
             at += 1
-    runs = "c" in options and "n" not in options and at < len(argv)
-    return Inner(script=argv[at], options=options) if runs else None
+    if "n" in options or "s" in options or at >= len(argv):
+        return None
+    return Inner(script=argv[at], options=options) if "c" in options else Inner(argv[at:])
 
 
 def _ssh(argv: Words) -> Inner | None:

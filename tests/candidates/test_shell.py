@@ -86,7 +86,7 @@ CASES = {
     "bash -ec 'a; b'": "a b",
     "bash -euo pipefail -c 'a | b'": "a b",
     "bash -nc a": "bash",
-    "sh deploy.sh": "sh",
+    "sh ./deploy.sh x": "./deploy.sh",
     "sh -c 'a; b' && c": "b c",
     "eval 'a && b'": "a b",
     "sudo -u www env X=1 timeout -k 5 30 nice -n 5 a": "a",
