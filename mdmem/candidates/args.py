@@ -9,7 +9,9 @@ from mdmem.candidates.rules import Rules, Tool, fits
 from mdmem.candidates.wrappers import program
 
 _VERSIONED = re.compile(r"(python|pip|pypy|ruby|php|node|gcc|clang|g\+\+|clang\+\+)[-\d.]+\Z")
-_TRUE_ENV = re.compile(r"(?:\w+_)?(?:DRY_?RUN|NO_?OP|CHECK_ONLY|SIMULATE|WHAT_?IF)=(?!0|false|no|off|none|$)", re.IGNORECASE)
+_TRUE_ENV = re.compile(
+    r"(?:\w+_)?(?:DRY_?RUN|NO_?OP|CHECK_ONLY|SIMULATE|WHAT_?IF)=(?!0|false|no|off|none|$)", re.IGNORECASE
+)
 _REAL = frozenset(("none", "false", "no", "0", "off"))  # --dry-run=none changes things
 
 
@@ -37,7 +39,9 @@ def read_args(argv: tuple[str, ...], rules: Rules) -> Args:
     passed_on = False  # behind `--`: words there belong to a script
     while rest:
         word = rest.pop()
-        if word == "--":
+        if tool.stops and words:
+            words.append(word)
+        elif word == "--":
             passed_on = True
         elif word.startswith("-") and len(word) > 1:
             _flag(word, rest, values, tool, flags)
@@ -52,7 +56,8 @@ def is_dry(args: Args, argv: tuple[str, ...], env: tuple[str, ...], rules: Rules
     asked = (rules.help | rules.dry) - tool.keeps - tool.values | tool.dry
     if any(flag in asked and value.lower() not in _REAL for flag, value in args.flags.items()):
         return True
-    if any(word in asked for word in args.words) or "help" in args.words[:1] + args.words[-1:]:
+    words = args.words[:1] if tool.stops else args.words
+    if any(word in asked for word in words) or "help" in words[:1] + words[-1:]:
         return True
     return any(_TRUE_ENV.match(word) for word in (*argv, *env))
 

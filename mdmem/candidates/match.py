@@ -38,6 +38,10 @@ class Match:
     one_off: bool = False  # a part too small to be remembered
     weak: bool = False
 
+    @property
+    def names_place(self) -> bool:
+        return self.fields["place"] != self.target or bool(self.fields["environment"])
+
     def text(self, template: str) -> str:
         return _PLACEHOLDER.sub(lambda found: self.fields.get(found[1], ""), template).strip()
 
@@ -150,9 +154,13 @@ class Matcher:
         for source in rule.target:
             raw = _raw(source, rule, command, args, words, output)
             shape = "host" if source == "via" and command.via[:1] == ("ssh",) else "" if source == "via" else rule.shape
-            value = project if source == "project" else raw and targets.shaped(
-                raw, shape, project=project, known=self._rules.environments
+            value = (
+                project
+                if source == "project"
+                else raw and targets.shaped(raw, shape, project=project, known=self._rules.environments)
             )
+            if rule.scope == "project" and value.lower() in self._rules.environments:
+                value = f"{project}-{self._rules.environments[value.lower()]}"
             if value:
                 return value
         return rule.fallback

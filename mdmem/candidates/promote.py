@@ -18,7 +18,8 @@ from mdmem.candidates.match import Match, Matcher, Setting, quoted
 
 _MAX_SESSIONS = 64
 _MAX_STEPS = 8
-_PER_SESSION, _PER_DAY = 12, 20  # candidates from commands; what a person said is never held back
+_PER_SESSION, _PER_DAY = 16, 20  # candidates from commands, a day counted per folder; what a person said always counts
+_MAX_DAYS = 64
 _MAX_QUOTE, _MAX_DESCRIPTION = 160, 160
 _GOALS = ("deploy", "publish")  # what a chain leads to
 _NOT_ON_THE_WAY = {"deploy": ("test",), "publish": ("test", "deploy")}
@@ -26,15 +27,22 @@ _NOT_ON_THE_WAY = {"deploy": ("test",), "publish": ("test", "deploy")}
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    key: str
-    kind: str
-    shown: str
+    match: Match
+
+    @property
+    def kind(self) -> str:
+        return self.match.rule.kind
+
+    @property
+    def shown(self) -> str:
+        return self.match.shown
 
 
 @dataclass(slots=True)
 class _Session:
     steps: list[_Step] = field(default_factory=list)  # of this turn
-    given: dict[str, tuple[str, ...]] = field(default_factory=dict)  # key -> chain, of this session
+    turn: int = 0
+    given: dict[str, tuple[int, tuple[str, ...]]] = field(default_factory=dict)  # key -> turn and chain
 
 
 class Promoter:
@@ -56,7 +64,7 @@ class Promoter:
         self._root_of = root_of
         self._loaded: Matcher | None = None  # the rules cost 20 ms: when the first command comes
         self._sessions: OrderedDict[tuple[str, str, str | None], _Session] = OrderedDict()
-        self._days: dict[str, set[str]] = {}
+        self._days: OrderedDict[tuple[str, str], set[str]] = OrderedDict()  # keys of a day in a folder
 
     def feed(self, event: Event) -> list[Candidate | Doubt]:
         """What an event teaches. The same key comes again when another session or a longer chain proves it."""
@@ -67,6 +75,7 @@ class Promoter:
             self._sessions.pop((event.agent, event.session, event.subagent), None)
         if event.kind != "edited" and not (event.kind == "said" and event.who == "assistant"):
             session.steps.clear()
+            session.turn += 1
         if event.kind == "said" and event.who == "person" and event.subagent is None:
             return [found for wish in wishes.find(event.text) if (found := self._wished(wish, event))]
         return []
@@ -85,16 +94,16 @@ class Promoter:
         if event.outcome != "ok" or event.exit_code not in (0, None):
             return
         met: dict[str, list[Match]] = {}
-        for match in self._matches(shell.read(event.command).proved, event):
-            if not match.one_off:
-                met.setdefault(match.key, []).append(match)
+        found = [match for match in self._matches(shell.read(event.command).proved, event) if not match.one_off]
+        for match in _together(found, session):
+            met.setdefault(match.key, []).append(match)
         chains: dict[str, tuple[str, ...]] = {}
         for matches in met.values():  # every step stands before a chain is asked for
             for match in matches:
                 _add_step(session, match)
                 chains[match.key] = _chain(session, match)
         for key, matches in met.items():
-            if matches[0].rule.kind != "step" and self._is_news(key, chains[key], session, event):
+            if matches[0].rule.kind != "step" and self._is_news(matches[-1], chains[key], session, event):
                 found = self._candidate(matches, chains[key], event)
                 if found:
                     yield found
@@ -106,7 +115,9 @@ class Promoter:
         if matches and len({match.key for match in matches}) == 1 and matches[0].rule.type == "capability":
             key = matches[0].key
             session.given.pop(key, None)
-            yield Doubt(key, matches[0].rule.kind, self._evidence(event, f"{matches[0].shown} → failed"), event.cwd, event.at)
+            yield Doubt(
+                key, matches[0].rule.kind, self._evidence(event, f"{matches[0].shown} → failed"), event.cwd, event.at
+            )
 
     def _matches(self, commands: tuple[shell.Command, ...], event: Event, *, failed: bool = False) -> Iterator[Match]:
         root = self._root_of(event.cwd) if self._root_of and event.cwd else None
@@ -118,18 +129,27 @@ class Promoter:
         self._loaded = self._loaded or Matcher(rule_files.load(self._own_rules))
         return self._loaded
 
-    def _is_news(self, key: str, chain: tuple[str, ...], session: _Session, event: Event) -> bool:
-        before = session.given.get(key)
-        if before is not None and (len(chain) <= len(before) or not set(before) <= set(chain)):
-            return False
-        day = (event.at or "")[:10]
-        today = self._days.setdefault(day, set())
-        if before is None and (len(session.given) >= _PER_SESSION or (key not in today and len(today) >= _PER_DAY)):
-            return False
-        self._days = {day: today}
-        today.add(key)
-        session.given[key] = chain
+    def _is_news(self, match: Match, chain: tuple[str, ...], session: _Session, event: Event) -> bool:
+        """Another turn proves a capability anew, a longer chain tells more; the rest of a session is repetition."""
+        key, before = match.key, session.given.get(match.key)
+        if before is None:
+            today = self._today(event)
+            if len(session.given) >= _PER_SESSION or (key not in today and len(today) >= _PER_DAY):
+                return False
+            today.add(key)
+        elif before[0] == session.turn or match.rule.kind not in _GOALS:
+            if len(chain) <= len(before[1]) or not set(before[1]) <= set(chain):
+                return False
+        session.given[key] = session.turn, chain
         return True
+
+    def _today(self, event: Event) -> set[str]:
+        name = (event.at or "")[:10], event.cwd or ""
+        today = self._days.setdefault(name, set())
+        self._days.move_to_end(name)
+        if len(self._days) > _MAX_DAYS:
+            self._days.popitem(last=False)
+        return today
 
     def _candidate(self, matches: list[Match], chain: tuple[str, ...], event: Event) -> Candidate | None:
         match = matches[-1]
@@ -193,8 +213,25 @@ class Promoter:
         return replace(candidate, name=candidate.name or candidate.key)
 
 
+def _together(matches: list[Match], session: _Session) -> list[Match]:
+    """A deploy that names no environment belongs to one beside it that does: an upload, then the invalidation."""
+    before = [step.match for step in session.steps]
+    out: list[Match] = []
+    for match in matches:
+        near = [*(before if match.rule.follows else []), *matches]
+        named = [
+            m for m in near if m.rule.kind == match.rule.kind == "deploy" and m.target == match.target and m.names_place
+        ]
+        out.append(
+            replace(match, key=named[-1].key, fields={**match.fields, "place": named[-1].fields["place"]})
+            if named and not match.names_place
+            else match
+        )
+    return out
+
+
 def _add_step(session: _Session, match: Match) -> None:
-    step = _Step(match.key, match.rule.kind, match.shown)
+    step = _Step(match)
     if match.rule.way or match.rule.kind == "test":
         session.steps = [one for one in session.steps if one.shown != step.shown][-(_MAX_STEPS * 4) :]
         session.steps.append(step)
@@ -206,8 +243,10 @@ def _chain(session: _Session, match: Match) -> tuple[str, ...]:
     if kind not in _GOALS:
         return (match.shown,)
     steps = [step for step in session.steps if step.kind not in _NOT_ON_THE_WAY[kind]]
-    last_of = {step.key if step.kind == "build" else step.shown: step for step in steps}  # a build once, its last
-    way = [step.shown for step in steps if step in last_of.values()]
+    last_of = {
+        step.match.key if step.kind == "build" else step.shown: step.shown for step in steps
+    }  # a build once, its last
+    way = [step.shown for step in steps if step.shown in last_of.values()]
     return tuple(way[-_MAX_STEPS:]) if match.shown in way else (*way[-_MAX_STEPS + 1 :], match.shown)
 
 

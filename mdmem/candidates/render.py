@@ -34,7 +34,8 @@ class Renderer:
         words = self._words(command.argv, self._rules.tool(program))
         env = [self._env(word) for word in command.env]
         reads = [f"< {_quoted(self.text(to))}" for operator, to in command.redirections if operator == "<"]
-        text = " ".join([*env, *map(_quoted, words), *reads])
+        runner = [_quoted(self.text(word)) for word in command.runner]
+        text = " ".join([*env, *runner, *map(_quoted, words), *reads])
         if place and command.via:
             inner = f"'{text}'" if command.via[0] == "ssh" else text
             text = f"{command.via[0]} {self.text(command.via[1])} {inner}"
@@ -64,7 +65,8 @@ class Renderer:
         out = [argv[0]]
         hidden = False  # the next word is the value of a secret
         for n, word in enumerate(argv[1:], 1):
-            if hidden and not _REFERENCE.match(word):
+            by_name = n > 1 and not argv[n - 1].startswith("-")  # "password x": a flag behind it is no value of it
+            if hidden and not _REFERENCE.match(word) and not (by_name and word.startswith("-")):
                 out.append(GONE)
                 hidden = False
                 continue
@@ -106,7 +108,9 @@ class Renderer:
         return word if value.lower() in self._rules.environments or _REFERENCE.match(value) else f"{name}={GONE}"
 
 
-_HARMLESS = frozenset(("--password-stdin", "--no-password", "-w", "auth", "session", "token", "secret", "secrets", "pass"))
+_HARMLESS = frozenset(
+    ("--password-stdin", "--no-password", "-w", "auth", "session", "token", "secret", "secrets", "pass")
+)
 
 
 def _letter(word: str, tool: Tool) -> int:

@@ -35,6 +35,7 @@ class Tool:
     hides: frozenset[str] = frozenset()
     combined: bool = False
     each: bool = False
+    stops: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +69,7 @@ class Rule:
     exact: bool = False
     remote: bool = False
     narrow_files: bool = False
+    follows: bool = False
     needs: frozenset[str] = frozenset()
     forbids: frozenset[str] = frozenset()
     narrow: frozenset[str] = frozenset()
@@ -138,7 +140,9 @@ def _pattern(text: str) -> re.Pattern[str]:
 
 def fits(pattern: str, word: str) -> bool:
     """Whether a word is one of `a|b*|c`."""
-    return pattern == word or bool(("|" in pattern or "*" in pattern or "[" in pattern) and _pattern(pattern).match(word))
+    return pattern == word or bool(
+        ("|" in pattern or "*" in pattern or "[" in pattern) and _pattern(pattern).match(word)
+    )
 
 
 def starts(words: tuple[str, ...], pattern: tuple[str, ...]) -> bool:
@@ -211,7 +215,7 @@ def _table(data: Table, name: str, where: str) -> dict[str, Any]:
 def _tool(name: str, table: Table, where: str) -> Tool:
     where = f"{where}: tool {name}"
     _only(table, [f.name for f in fields(Tool)], where)
-    flags = {key: _truth(table[key], key, where) for key in ("combined", "each") if key in table}
+    flags = {key: _truth(table[key], key, where) for key in ("combined", "each", "stops") if key in table}
     return Tool(**{k: _words(v) for k, v in table.items() if k not in flags}, **flags)  # type: ignore[arg-type]
 
 
@@ -236,7 +240,9 @@ def _rule(table: Any, n: int, kinds: Mapping[str, Kind], groups: Mapping[str, An
     values["contradicts"] = kind.contradicts + values.get("contradicts", ())
     _known_groups(values["run"] + values.get("not_run", ()), groups, where)
     if not values["key"]:
-        raise ConfigError("key is missing", where=where, hint=f'kind {table["kind"]} has none of its own: key = "…:{{target}}"')
+        raise ConfigError(
+            "key is missing", where=where, hint=f'kind {table["kind"]} has none of its own: key = "…:{{target}}"'
+        )
     return Rule(**values)
 
 
@@ -244,7 +250,7 @@ def _value(name: str, value: Any, where: str) -> Any:  # noqa: ANN401  # of TOML
     choices = {"shape": _SHAPES, "toward": _TOWARD, "part": _PARTS}
     if name in choices:
         return _choice(value, choices[name], name, where)
-    if name in ("exact", "remote", "narrow_files", "way"):
+    if name in ("exact", "remote", "narrow_files", "follows", "way"):
         return _truth(value, name, where)
     if name in ("contradicts", "shows", "output"):
         patterns = _patterns(value, name, where)

@@ -21,7 +21,8 @@ _MAX_NESTING = 6  # sudo bash -c "ssh host '…'"
 class Command:
     """One command, out of its wrappers. `argv`: quotes resolved, `$x` as written; `env`: the `NAME=value` set for it;
     `cwd`: where a `cd` before it led, relative or absolute, "" where it started; None where that can't be told;
-    `via`: the place where it runs, such as ("ssh", "host"), when not in this one.
+    `via`: the place where it runs, such as ("ssh", "host"), when not in this one; `runner`: what starts it here, such as
+    ("npx",) or ("uv", "run"), which it needs to be given again.
     """
 
     argv: tuple[str, ...]
@@ -29,6 +30,7 @@ class Command:
     redirections: tuple[tuple[str, str], ...] = ()
     cwd: str | None = ""
     via: tuple[str, ...] = ()
+    runner: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +135,8 @@ class _Reader:
             if inside.script is not None:
                 return self.nested(command, inside, replace(state, via=via, nesting=depth))
             cwd = None if inside.via else command.cwd
-            command = replace(command, argv=inside.argv, env=env, via=via, cwd=cwd)
+            runner = () if inside.via else command.runner + inside.runner
+            command = replace(command, argv=inside.argv, env=env, via=via, cwd=cwd, runner=runner)
         self.found.append(command)
         return [command]
 

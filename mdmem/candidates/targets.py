@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
-_PUBLIC_MAIL = frozenset("gmail googlemail outlook hotmail live icloud me qq foxmail yahoo proton protonmail pm gmx aol".split())
+_PUBLIC_MAIL = frozenset(
+    "gmail googlemail outlook hotmail live icloud me qq foxmail yahoo proton protonmail pm gmx aol".split()
+)
 _PUBLIC_MAIL |= frozenset(("163", "126"))
 _LOCAL = re.compile(r"(?:localhost|127\.[\d.]+|0\.0\.0\.0|\[?::1\]?|host\.docker\.internal)\Z", re.IGNORECASE)
 _HEALTH = re.compile(
@@ -13,7 +15,10 @@ _HEALTH = re.compile(
     r"|version|actuator/health)(?:/|\Z|\?|#)",
     re.IGNORECASE,
 )
-_GENERIC = frozenset("database db url uri dsn pg postgres postgresql mysql mongo mongodb redis connection string conn my cnf sql".split())
+_TOP_LEVEL = re.compile(r"\.(?:dev|live|test|demo)(?=[:/'\"]|\Z)", re.IGNORECASE)  # of a host, no environment
+_GENERIC = frozenset(
+    "database db url uri dsn pg postgres postgresql mysql mongo mongodb redis connection string conn my cnf sql".split()
+)
 _BUCKET = re.compile(r"(?:s3|gs|r2|b2|az|oss|cos|minio|https)://\S|[A-Za-z][\w-]+:(?![\\/]{1,2})[\w.-]+")
 _ON_HOST = re.compile(r"(?:[\w.-]+@)?[\w.-]{2,}::?(?!//)|rsync://")
 
@@ -23,7 +28,7 @@ def environment(words: Iterable[str], known: Mapping[str, str]) -> str:
     for word in words:
         if word.startswith(("/", "~")) or " " in word:
             continue
-        for part in re.findall(r"[A-Za-z]+", word):
+        for part in re.findall(r"[A-Za-z]+", _TOP_LEVEL.sub("", word)):
             if part.lower() in known:
                 return known[part.lower()]
     return ""

@@ -20,6 +20,7 @@ class Inner(NamedTuple):
     env: Words = ()
     via: Words = ()
     options: str = ""
+    runner: Words = ()
 
 
 class _Form(NamedTuple):
@@ -83,6 +84,9 @@ _PLAIN = {
     ("infisical", "run"): _form("--env --path", dashes=True),
     ("sshpass",): _form("-p -f -P"),
 }
+_NEEDLESS = frozenset(
+    "env nice ionice timeout gtimeout time nohup stdbuf command builtin exec caffeinate unbuffer sshpass".split()
+)
 _RUN = """-e --env -v --volume -u --user -w --workdir --name -p --publish --env-file --network --platform --mount --entrypoint
 -m --memory --cpus --add-host -h --hostname -l --label --gpus --shm-size --ulimit --cap-add --security-opt --pull --restart"""
 _ELSEWHERE = {  # how many words of its own name the place: a container, a service, a pod, a host
@@ -152,7 +156,8 @@ def _here(name: Words, argv: Words, form: _Form) -> Inner | None:
     start = at
     while name[0] in ("env", "sudo", "doas") and at < len(argv) and "=" in argv[at]:
         at += 1
-    return Inner(argv[at:], env=argv[start:at]) if at < len(argv) else None
+    runner = () if name[0] in _NEEDLESS else argv[:start]
+    return Inner(argv[at:], env=argv[start:at], runner=runner) if at < len(argv) else None
 
 
 def _there(name: Words, argv: Words, form: _Form) -> Inner | None:
@@ -178,7 +183,7 @@ def _shell(argv: Words) -> Inner | None:
             at += 1
     if "n" in options or "s" in options or at >= len(argv):
         return None
-    return Inner(script=argv[at], options=options) if "c" in options else Inner(argv[at:])
+    return Inner(script=argv[at], options=options) if "c" in options else Inner(argv[at:], runner=argv[:at])
 
 
 def _ssh(argv: Words) -> Inner | None:
@@ -196,4 +201,4 @@ def _python(argv: Words) -> Inner | None:
     at = 1
     while at < len(argv) and argv[at].startswith("-") and argv[at] not in ("-m", "-c", "-"):
         at += 2 if argv[at] in ("-X", "-W") else 1
-    return Inner(argv[at + 1 :]) if argv[at : at + 1] == ("-m",) and at + 1 < len(argv) else None
+    return Inner(argv[at + 1 :], runner=argv[: at + 1]) if argv[at : at + 1] == ("-m",) and at + 1 < len(argv) else None
