@@ -20,8 +20,8 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A proposed memory. `scope`: whose it should be; `cwd` tells which project. `kind`: what was proved or said, such as
-    deploy or user_rule. `chain`: the commands that led there, the last of them the success itself.
+    """A proposed memory. `scope`: whose it should be; `cwd` tells which project. `kind`: what was proved or said, such
+    as deploy or user_rule. `chain`: the commands that led there, the last of them the success itself.
     """
 
     key: str

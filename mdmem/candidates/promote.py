@@ -1,4 +1,4 @@
-"""Events in, candidates out: what a successful command proves, what the person said is to hold, what a failure puts in doubt.
+"""Events in, candidates out: what a success proves, what the person said is to hold, what a failure puts in doubt.
 
 Nothing here reads a file or a clock. What is kept between events is small and may be lost: it makes chains longer and
 spares repetition, no more.
@@ -104,9 +104,9 @@ class Promoter:
                 chains[match.key] = _chain(session, match)
         for key, matches in met.items():
             if matches[0].rule.kind != "step" and self._is_news(matches[-1], chains[key], session, event):
-                found = self._candidate(matches, chains[key], event)
-                if found:
-                    yield found
+                candidate = self._candidate(matches, chains[key], event)
+                if candidate:
+                    yield candidate
 
     def _failed(self, event: Event, session: _Session) -> Iterator[Doubt]:
         """Only where one thing alone can have failed: of a chain nobody knows which link broke."""
@@ -137,9 +137,8 @@ class Promoter:
             if len(session.given) >= _PER_SESSION or (key not in today and len(today) >= _PER_DAY):
                 return False
             today.add(key)
-        elif before[0] == session.turn or match.rule.kind not in _GOALS:
-            if len(chain) <= len(before[1]) or not set(before[1]) <= set(chain):
-                return False
+        elif (before[0] == session.turn or match.rule.kind not in _GOALS) and not _tells_more(chain, before[1]):
+            return False
         session.given[key] = session.turn, chain
         return True
 
@@ -211,6 +210,10 @@ class Promoter:
         if any(self._mask(text) != text for text in parts):
             return None
         return replace(candidate, name=candidate.name or candidate.key)
+
+
+def _tells_more(chain: tuple[str, ...], before: tuple[str, ...]) -> bool:
+    return len(chain) > len(before) and set(before) <= set(chain)
 
 
 def _together(matches: list[Match], session: _Session) -> list[Match]:

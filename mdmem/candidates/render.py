@@ -81,7 +81,7 @@ class Renderer:
         if "=" in word:
             return False
         if word in self._rules.secret_flags or word in tool.secret or self._name.search(word.lstrip("-")):
-            return word in tool.secret or word not in tool.keeps and word.lower() not in _HARMLESS
+            return word in tool.secret or (word not in tool.keeps and word.lower() not in _HARMLESS)
         return tool.combined and _letter(word, tool) == len(word) - 1
 
     def _word(self, word: str, tool: Tool) -> str:

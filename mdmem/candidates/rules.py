@@ -1,4 +1,4 @@
-"""A file of promotion rules in, the rules by program out. Mistakes are named with rule, field and the nearest right name."""
+"""A file of promotion rules in, the rules by program out. Mistakes are named with rule, field and the right name."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """Everything that the files say. Ask `of` for the rules of a program, in the order in which they are to be tried."""
+    """Everything that the files say. Ask `of` for the rules of a program, in the order in which they are tried."""
 
     tools: Mapping[str, Tool]
     aliases: Mapping[str, str]

@@ -19,10 +19,10 @@ _MAX_NESTING = 6  # sudo bash -c "ssh host '…'"
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """One command, out of its wrappers. `argv`: quotes resolved, `$x` as written; `env`: the `NAME=value` set for it;
+    """One command, out of its wrappers. `argv`: quotes resolved, `$x` as written; `env`: `NAME=value` set for it;
     `cwd`: where a `cd` before it led, relative or absolute, "" where it started; None where that can't be told;
-    `via`: the place where it runs, such as ("ssh", "host"), when not in this one; `runner`: what starts it here, such as
-    ("npx",) or ("uv", "run"), which it needs to be given again.
+    `via`: the place where it runs, such as ("ssh", "host"), when not in this one; `runner`: what starts it here, such
+    as ("npx",) or ("uv", "run"), which it needs to be given again.
     """
 
     argv: tuple[str, ...]

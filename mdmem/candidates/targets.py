@@ -94,7 +94,7 @@ def _health(value: str) -> str:
 
 
 def _database(value: str, project: str, known: Mapping[str, str]) -> str:
-    """A name, the path of a URL, or its host; for `$STAGING_URL` and option files what their name adds to the project."""
+    """A name, the path of a URL, or its host; of `$STAGING_URL` and option files what they add to the project."""
     if "://" in value:
         path = re.sub(r"^[A-Za-z][\w+.-]*://[^/?]*/?", "", value).partition("?")[0]
         return path if path and "$" not in path else host(value) or project
@@ -113,7 +113,7 @@ def _name_or_host(value: str) -> str:
 
 
 def paths(words: Iterable[str]) -> tuple[str, bool, bool]:
-    """Of the words behind a test runner: what they add to the target, whether they are single files, or single tests."""
+    """Of the words behind a test runner: what they add to the target; whether they are files, or single tests."""
     added: list[str] = []
     files = False
     for word in words:
@@ -132,7 +132,7 @@ _WHOLE = frozenset("test tests src spec specs __tests__ lib app run discover . *
 
 
 def task_part(name: str, project: str, known: Mapping[str, str]) -> str:
-    """What the name of a task says beyond its kind: `test:unit` is unit, `deploy-docs` docs, `deploy:staging` nothing."""
+    """What the name of a task says beyond its kind: `test:unit` is unit, `deploy-docs` docs."""
     parts = re.split(r"[-:_./]+", name.removesuffix(".sh"))[1:]
     plain = {"all", "ci", "run", "js", "py", "sh", "deploy", "build", "test", "prod"}
     own = [p for p in parts if p.lower() not in known and p.lower() not in plain and p.lower() not in project.lower()]

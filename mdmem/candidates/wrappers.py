@@ -87,8 +87,8 @@ _PLAIN = {
 _NEEDLESS = frozenset(
     "env nice ionice timeout gtimeout time nohup stdbuf command builtin exec caffeinate unbuffer sshpass".split()
 )
-_RUN = """-e --env -v --volume -u --user -w --workdir --name -p --publish --env-file --network --platform --mount --entrypoint
--m --memory --cpus --add-host -h --hostname -l --label --gpus --shm-size --ulimit --cap-add --security-opt --pull --restart"""
+_RUN = """-e --env -v --volume -u --user -w --workdir --name -p --publish --env-file --network --platform --mount
+    -m --memory --entrypoint --cpus --add-host -h --hostname -l --label --gpus --shm-size --ulimit --cap-add"""
 _ELSEWHERE = {  # how many words of its own name the place: a container, a service, a pod, a host
     ("docker", "exec"): _form("-e --env -u --user -w --workdir --env-file", 1),
     ("podman", "exec"): _form("-e --env -u --user -w --workdir --env-file", 1),

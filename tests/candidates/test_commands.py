@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from mdmem.activity.events import Event, Source
-from mdmem.candidates.candidate import Candidate, Doubt
+from mdmem.candidates.candidate import Candidate
 from mdmem.candidates.promote import Promoter
 
 LINES = [

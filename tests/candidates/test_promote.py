@@ -34,8 +34,8 @@ WANTED = {
     "gemini-cli": f"""{PUSH} test:brindle-py build:brindle-py gcloud:brindle-staging deploy:brindle-py-staging
         rule:日志里永远不要输出用户的手机号 db:brindle-py-staging rule:never-skip-slow-ones |""",
     "opencode": f"""{PUSH} test:brindle-rs build:brindle-rs fly:brindle deploy:brindle-worker-staging
-        rule:以后任何表结构改动都必须写-migration db:brindle-rs-staging publish:brindle-client ssh:stage1.brindle.example
-        | audit:brindle-rs""",
+        rule:以后任何表结构改动都必须写-migration db:brindle-rs-staging publish:brindle-client
+        ssh:stage1.brindle.example | audit:brindle-rs""",
     "goose": f"""{PUSH} test:brindle-web build:brindle-web-image docker:registry.example.com
         publish:brindle-web-image deploy:brindle-web-staging rule:以后不要在白天重启服务 db:brindle-web-staging
         ssh:stage2.brindle.example | lint:brindle-web""",

@@ -1,4 +1,4 @@
-"""What a person wants to hold from now on, against messages labelled by hand; a third was held out while the code was made."""
+"""What a person wants to hold from now on, against messages labelled by hand, a third of them held out at first."""
 
 from __future__ import annotations
 
