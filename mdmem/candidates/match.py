@@ -5,7 +5,7 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from mdmem.candidates import targets
@@ -65,6 +65,15 @@ class Matcher:
         args = read_args(command.argv, self._rules)
         if is_dry(args, command.argv, command.env, self._rules):
             return
+        found = list(self._read(command, args, setting, output))
+        if not found and command.runner:  # `hatch run test`: what it runs is no program but a task of its own
+            argv = command.runner + command.argv
+            found = list(
+                self._read(replace(command, argv=argv, runner=()), read_args(argv, self._rules), setting, output)
+            )
+        yield from found
+
+    def _read(self, command: Command, args: Args, setting: Setting, output: str) -> Iterator[Match]:
         tool = self._rules.tool(args.program)
         tasks = [word for word in args.words if "=" not in word] if tool.each else []
         if len(tasks) < 2:
@@ -145,6 +154,7 @@ class Matcher:
         tool = self._rules.tool(args.program)
         named = next((args.flags[flag] for flag in sorted(tool.unit) if args.flags.get(flag)), "")
         part = targets.basename(named.replace("...", "").strip("./{}")) or targets.basename(inside.strip("./"))
+        part = self._rules.environments.get(part.lower(), part)
         plain = not part or "$" in part or part == name or inside.startswith("..")
         return name if plain else f"{name}-{part.removeprefix('@')}"
 

@@ -20,14 +20,14 @@ _GENERIC = frozenset(
     "database db url uri dsn pg postgres postgresql mysql mongo mongodb redis connection string conn my cnf sql".split()
 )
 _BUCKET = re.compile(r"(?:s3|gs|r2|b2|az|oss|cos|minio|https)://\S|[A-Za-z][\w-]+:(?![\\/]{1,2})[\w.-]+")
-_ON_HOST = re.compile(r"(?:[\w.-]+@)?[\w.-]{2,}::?(?!//)|rsync://")
+_ON_HOST = re.compile(r"(?:[\w.-]+@[\w.-]+|[\w.-]{2,})::?(?!//)|rsync://")
 
 
 def environment(words: Iterable[str], known: Mapping[str, str]) -> str:
     """The first environment that the words name: `--env=staging`, `$PROD_URL`, `s3://app-stg`; "" where none does."""
     for word in words:
-        if word.startswith(("/", "~")) or " " in word:
-            continue
+        if word.startswith(("/", "~", "--stage")) or " " in word:
+            word = word.partition("=")[2]  # of `--stage=x` only the x
         for part in re.findall(r"[A-Za-z]+", _TOP_LEVEL.sub("", word)):
             if part.lower() in known:
                 return known[part.lower()]
@@ -48,10 +48,12 @@ def shaped(value: str, shape: str, *, project: str, known: Mapping[str, str]) ->
     """A raw value as a target; "" where it can't be one."""
     if shape == "database":
         return _database(value, project, known)
+    if shape == "image":
+        value = image(value)
     if "$" in value or "`" in value or "…" in value:
         return ""
-    readers = {"host": host, "image": image, "account": account, "file": stem, "health": _health}
-    return readers[shape](value) if shape else value.strip("'\"")
+    readers = {"host": host, "account": account, "file": stem, "health": _health}
+    return readers[shape](value) if shape in readers else value.strip("'\"")
 
 
 def host(value: str) -> str:
@@ -133,7 +135,8 @@ _WHOLE = frozenset("test tests src spec specs __tests__ lib app run discover . *
 
 def task_part(name: str, project: str, known: Mapping[str, str]) -> str:
     """What the name of a task says beyond its kind: `test:unit` is unit, `deploy-docs` docs."""
-    parts = re.split(r"[-:_./]+", name.removesuffix(".sh"))[1:]
+    name = re.sub(r"\.(?:sh|py|rb|[mc]?[jt]s|ps1)\Z", "", basename(name))
+    parts = re.split(r"[-:_.]+", name)[1:]
     plain = {"all", "ci", "run", "js", "py", "sh", "deploy", "build", "test", "prod"}
     own = [p for p in parts if p.lower() not in known and p.lower() not in plain and p.lower() not in project.lower()]
     return "-".join(own)

@@ -74,16 +74,15 @@ _PLAIN = {
     ("pixi", "run"): _form("-e --environment --manifest-path"),
     ("conda", "run"): _form("-n --name -p --prefix --cwd"),
     ("bundle", "exec"): _form(),
-    ("mise", "exec"): _form(dashes=True),
     ("direnv", "exec"): _form("", 1),
     ("dotenv",): _form("-f -e --file", dashes=True),
     ("dotenvx", "run"): _form("-f", dashes=True),
     ("op", "run"): _form("--env-file", dashes=True),
     ("doppler", "run"): _form("-p -c --project --config", dashes=True),
-    ("aws-vault", "exec"): _form("-d --duration", dashes=True),
     ("infisical", "run"): _form("--env --path", dashes=True),
     ("sshpass",): _form("-p -f -P"),
 }
+_EXEC = _form(dashes=True)  # `mise exec -- npm test`: many keepers of tools and secrets have this form
 _NEEDLESS = frozenset(
     "env nice ionice timeout gtimeout time nohup stdbuf command builtin exec caffeinate unbuffer sshpass".split()
 )
@@ -127,7 +126,7 @@ def inner(argv: Words) -> Inner | None:
         for n in (3, 2, 1):
             if words[:n] in table and len(words) >= n:
                 return place(words[:n], argv, table[words[:n]])
-    return None
+    return _here(words[:2], argv, _EXEC) if words[1:2] == ("exec",) else None
 
 
 def _operands(argv: Words, at: int, form: _Form) -> int:
@@ -154,7 +153,7 @@ def _here(name: Words, argv: Words, form: _Form) -> Inner | None:
     if at < 0:
         return None
     start = at
-    while name[0] in ("env", "sudo", "doas") and at < len(argv) and "=" in argv[at]:
+    while name[0] in ("env", "sudo", "doas") and at < len(argv) and ("=" in argv[at] or argv[at].startswith("$(")):
         at += 1
     runner = () if name[0] in _NEEDLESS else argv[:start]
     return Inner(argv[at:], env=argv[start:at], runner=runner) if at < len(argv) else None

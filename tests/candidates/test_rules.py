@@ -1,4 +1,4 @@
-"""Files of rules: the shipped one holds together, a person's own comes first, mistakes are named with the right name."""
+"""Files of rules: the shipped one holds together, a person's own comes first, mistakes are named."""
 
 from __future__ import annotations
 

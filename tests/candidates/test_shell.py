@@ -102,6 +102,8 @@ CASES = {
     "npx a": "a",
     "python3 -m a.b -q": "a.b",
     "python -c 'import a'": "python",
+    "mise exec node@20 -- a && b": "a b",
+    "a exec b": "a",
     "uv run --with x python -m a": "a",
     "a # && b": "a",
     "# a": "",
