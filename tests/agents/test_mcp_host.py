@@ -85,11 +85,14 @@ def test_only_so_many_are_served_at_once(home: Home, listening: socket.socket, m
     os.close(ours)
 
 
-@pytest.mark.parametrize("size", [10, 40, 63, 64, 65, 200, 1_000])
-def test_lines_of_any_length_are_read_or_passed_over(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("size", [10, 40, *range(60, 72), 200, 1_000, 20_000])
+@pytest.mark.parametrize("last", [False, True])
+def test_lines_of_any_length_are_read_or_passed_over(size: int, last: bool) -> None:
+    ids = (b"", b', "id": 7') if last else (b'"id": 7, ', b"")
+
     async def main() -> list[Any]:
         reader = asyncio.StreamReader(limit=64)
-        line = b'{"jsonrpc": "2.0", "id": 7, "x": "' + b"y" * size + b'"}\n'
+        line = b'{"jsonrpc": "2.0", ' + ids[0] + b'"x": "' + b"y" * size + b'"' + ids[1] + b"}\n"
         reader.feed_data(b"first\n" + line + b"\n \nlast")
         reader.feed_eof()
         return [found async for found in wire._lines(reader)]

@@ -125,7 +125,8 @@ def test_who_calls_comes_from_the_environment_or_the_command_line(served: Home) 
     async def proposed(client: Any) -> Any:
         return (await client.call_tool("propose_memory", {"text": "x", "scope": "project"})).content[0].text
 
-    assert served.run("init", str(served.work / "site")).code == 0
+    (served.work / "site").mkdir()
+    assert served.run("init", "site").code == 0
     for started in (
         program(served, env={"MDMEM_CWD": "~/work/site"}),
         program(served, "--cwd", "site/.mdmem", cwd=served.work),
