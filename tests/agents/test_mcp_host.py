@@ -66,6 +66,25 @@ def test_it_serves_its_clients_to_the_end_when_the_daemon_has_ended(home: Home, 
     os.close(ours)
 
 
+def test_a_client_that_has_left_begins_its_idle_time_anew(home: Home, listening: socket.socket) -> None:
+    ours, theirs = os.pipe()
+
+    async def main() -> None:
+        host = Host(listening, ours, idle_s=1.5)
+        running = asyncio.ensure_future(host.run())
+        for _ in range(2):
+            _, writer = await greet(listening)
+            writer.close()
+            while host.clients:
+                await asyncio.sleep(0)
+        assert host._quiet_since > 0
+        await asyncio.wait_for(running, 20)
+
+    asyncio.run(main())
+    os.close(ours)
+    os.close(theirs)
+
+
 def test_only_so_many_are_served_at_once(home: Home, listening: socket.socket, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mcp_host, "MAX_CLIENTS", 1)
     ours, theirs = os.pipe()
