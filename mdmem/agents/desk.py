@@ -8,6 +8,7 @@ from typing import Any
 from mdmem.agents.caller import Who
 from mdmem.config import find_paths
 from mdmem.daemon.ask import Answer, Asking, error_of
+from mdmem.errors import MdmemError
 
 # Without a daemon the index is opened by one call at a time: a second one would find it locked, and read it as it is.
 _ALONE = threading.Lock()
@@ -35,7 +36,12 @@ class Desk:
 
     def tell_daemon(self, op: str, **request: Any) -> None:  # noqa: ANN401  # JSON
         """Say that a file was written. Without a daemon the next question looks at the files first."""
-        self._asking.ask_daemon({"op": op, **request})
+        try:
+            answer = self._asking.ask_daemon({"op": op, **request})
+            if answer is not None and not answer.get("ok"):
+                raise error_of(answer.get("error") or {})
+        except MdmemError as error:
+            self._note(f"written, but not in the index yet: {error}")
 
     def _note(self, text: str) -> None:
         if text not in self.notes:

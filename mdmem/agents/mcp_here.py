@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import gc
+import logging
 import socket
+import sys
 import threading
 from typing import Any
 
@@ -27,6 +29,13 @@ def serve_here(hello: dict[str, Any], out: int) -> int:
     gc.freeze()
     gc.enable()
     log_to_file()
-    asyncio.run(serve(theirs, Caller.of(hello)))
+    code = 0
+    try:
+        asyncio.run(serve(theirs, Caller.of(hello)))
+    except Exception as error:
+        logging.getLogger(__name__).exception("serving MCP failed")
+        sys.stderr.write(f"error: a fault of ours ({type(error).__name__}); the log of mdmem has the details\n")
+        theirs.close()
+        code = 70
     writing.join()
-    return 0
+    return code

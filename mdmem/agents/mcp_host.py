@@ -37,18 +37,20 @@ class Host:
         self.parent = parent
         self.idle_s = idle_s
         self.clients: set[asyncio.Task[None]] = set()
+        self._quiet_since = 0.0
 
     async def run(self) -> None:
         loop = asyncio.get_running_loop()
         orphaned: asyncio.Future[None] = loop.create_future()
         loop.add_reader(self.parent, _end, orphaned)
+        self._quiet_since = loop.time()
         accepting = loop.create_task(self._accept())
         while not orphaned.done():
-            limit_s = None if self.clients else self.idle_s
+            limit_s = None if self.clients else max(self._quiet_since + self.idle_s - loop.time(), 0)
             done, _ = await asyncio.wait(
                 {orphaned, *self.clients}, timeout=limit_s, return_when=asyncio.FIRST_COMPLETED
             )
-            if not done and not self.clients:
+            if not done and not self.clients and loop.time() >= self._quiet_since + self.idle_s:
                 break
         loop.remove_reader(self.parent)
         accepting.cancel()
@@ -72,7 +74,11 @@ class Host:
                 continue
             client = loop.create_task(self._serve(connection))
             self.clients.add(client)
-            client.add_done_callback(self.clients.discard)
+            client.add_done_callback(self._left)
+
+    def _left(self, client: asyncio.Task[None]) -> None:
+        self.clients.discard(client)
+        self._quiet_since = asyncio.get_running_loop().time()
 
     async def _serve(self, connection: socket.socket) -> None:
         try:

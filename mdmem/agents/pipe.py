@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sys
 
-ACK_S = 30.0  # a server that has to be started imports the SDK first; on a busy machine that takes seconds
+ACK_S = 20.0  # a server that has to be started imports the SDK first; on a busy machine that takes seconds
 CHUNK_BYTES = 1 << 16
 PROTOCOL = 1
 
@@ -33,10 +33,11 @@ def _serve(out: int, cwd: str | None, agent: str | None) -> int:
 
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     told_agent, told_cwd = calling()
+    project = cwd or told_cwd
     hello: dict[str, object] = {
         "v": PROTOCOL,
         "agent": agent or told_agent,
-        "project": cwd or told_cwd,
+        "project": os.path.abspath(os.path.expanduser(project)) if project else None,  # no shell has read it
         "cwd": _working_folder(),
     }
     try:

@@ -52,6 +52,7 @@ class Session:
         self.caller = caller
         self._root: str | None = None
         self._asked_for_roots = False
+        self._asking = anyio.Lock()  # who calls meanwhile waits for the same answer
         self.server: Server[Any] = Server(
             "mdmem",
             version=__version__,
@@ -147,20 +148,26 @@ class Session:
     async def _client_root(self, ctx: Context) -> str | None:
         """The first folder that the client says it works in, asked for once, and only if it can tell."""
         able = ctx.session.client_capabilities
-        if self._asked_for_roots or able is None or able.roots is None or not ctx.session.can_send_request:
-            return self._root
-        self._asked_for_roots = True
-        try:
-            told = await ctx.session.send_request(
-                types.ListRootsRequest(), types.ListRootsResult, request_read_timeout_seconds=ROOTS_S
-            )
-        except (MCPError, ValidationError):
+        if able is None or able.roots is None or not ctx.session.can_send_request:
             return None
-        self._root = next((path for root in told.roots if (path := _path_of(str(root.uri)))), None)
-        return self._root
+        async with self._asking:
+            if not self._asked_for_roots:
+                self._asked_for_roots = True
+                self._root = await _ask_for_root(ctx)
+            return self._root
 
     async def roots_changed(self, ctx: Context, params: types.NotificationParams) -> None:
         self._asked_for_roots, self._root = False, None
+
+
+async def _ask_for_root(ctx: Context) -> str | None:
+    try:
+        told = await ctx.session.send_request(
+            types.ListRootsRequest(), types.ListRootsResult, request_read_timeout_seconds=ROOTS_S
+        )
+    except (MCPError, ValidationError):
+        return None
+    return next((path for root in told.roots if (path := _path_of(str(root.uri)))), None)
 
 
 def _run(tool: Tool, who: Who, wanted: Arguments) -> Shown:

@@ -164,14 +164,27 @@ class Noted(Answered):
 
 
 def schema_of(model: type[BaseModel], *, of_answer: bool = False) -> dict[str, Any]:
-    """The JSON Schema of a model without the titles that pydantic adds: every client reads it into its prompt."""
+    """The JSON Schema of a model, short: every client reads it into its model's prompt.
+
+    Without the titles that pydantic adds; and what may be left out need not be called nullable in arguments.
+    """
     schema = model.model_json_schema(mode="serialization" if of_answer else "validation")
-    found: dict[str, Any] = _untitled(schema)
+    found: dict[str, Any] = _short(schema, nullable=of_answer)
     return found
 
 
-def _untitled(part: Any, *, names: bool = False) -> Any:  # noqa: ANN401  # any part of a schema
+def _short(part: Any, *, nullable: bool, names: bool = False) -> Any:  # noqa: ANN401  # any part of a schema
     """`names`: the keys of this map are names of properties, and one of them may be `title`."""
-    if isinstance(part, dict):
-        return {k: _untitled(v, names=k in ("properties", "$defs")) for k, v in part.items() if names or k != "title"}
-    return [_untitled(item) for item in part] if isinstance(part, list) else part
+    if isinstance(part, list):
+        return [_short(item, nullable=nullable) for item in part]
+    if not isinstance(part, dict):
+        return part
+    kinds = part.get("anyOf", [])
+    if not names and not nullable and {"type": "null"} in kinds and len(kinds) == 2:
+        kind = next(kind for kind in kinds if kind != {"type": "null"})
+        part = kind | {k: v for k, v in part.items() if k not in ("anyOf", "default")}
+    return {
+        k: _short(v, nullable=nullable, names=k in ("properties", "$defs"))
+        for k, v in part.items()
+        if names or k != "title"
+    }

@@ -166,6 +166,7 @@ def _put(
     target: str | None,
 ) -> Shown:
     edit.check_text(text, "the text")
+    app.check_layout(app.roster())  # an inbox inside a scope folder would be read as memories
     evidence = tuple(inbox.Evidence(quote, agent=desk.who.agent) for quote in quotes)
     candidate = inbox.Candidate(
         scope, ref, {**fields, "source": "inferred"}, text, stamp(), action=action, target=target, evidence=evidence

@@ -130,7 +130,7 @@ async def _write(
 
 async def _lines(reader: asyncio.StreamReader) -> AsyncIterator[bytes | TooLong]:
     """Lines that hold something. One that is too long is passed over without being kept."""
-    head = b""
+    head = tail = b""
     while True:
         try:
             line = await reader.readuntil(b"\n")
@@ -138,15 +138,15 @@ async def _lines(reader: asyncio.StreamReader) -> AsyncIterator[bytes | TooLong]
             line = end.partial
         except asyncio.LimitOverrunError as overrun:
             passed = await reader.readexactly(overrun.consumed)
-            head = head or passed[:_EDGE_BYTES]
+            head, tail = head or passed[:_EDGE_BYTES], (tail + passed)[-_EDGE_BYTES:]
             continue
         if head:
-            yield TooLong(head, line[-_EDGE_BYTES:])
+            yield TooLong(head, (tail + line)[-_EDGE_BYTES:])
         elif line.strip():
             yield line
         if not line.endswith(b"\n"):
             return
-        head = b""
+        head = tail = b""
 
 
 def _message(line: bytes | TooLong) -> types.JSONRPCMessage | Refusal:

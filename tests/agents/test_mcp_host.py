@@ -66,6 +66,25 @@ def test_it_serves_its_clients_to_the_end_when_the_daemon_has_ended(home: Home, 
     os.close(ours)
 
 
+def test_a_client_that_has_left_begins_its_idle_time_anew(home: Home, listening: socket.socket) -> None:
+    ours, theirs = os.pipe()
+
+    async def main() -> None:
+        host = Host(listening, ours, idle_s=1.5)
+        running = asyncio.ensure_future(host.run())
+        for _ in range(2):
+            _, writer = await greet(listening)
+            writer.close()
+            while host.clients:
+                await asyncio.sleep(0)
+        assert host._quiet_since > 0
+        await asyncio.wait_for(running, 20)
+
+    asyncio.run(main())
+    os.close(ours)
+    os.close(theirs)
+
+
 def test_only_so_many_are_served_at_once(home: Home, listening: socket.socket, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mcp_host, "MAX_CLIENTS", 1)
     ours, theirs = os.pipe()
@@ -85,11 +104,14 @@ def test_only_so_many_are_served_at_once(home: Home, listening: socket.socket, m
     os.close(ours)
 
 
-@pytest.mark.parametrize("size", [10, 40, 63, 64, 65, 200, 1_000])
-def test_lines_of_any_length_are_read_or_passed_over(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("size", [10, 40, *range(60, 72), 200, 1_000, 20_000])
+@pytest.mark.parametrize("last", [False, True])
+def test_lines_of_any_length_are_read_or_passed_over(size: int, last: bool) -> None:
+    ids = (b"", b', "id": 7') if last else (b'"id": 7, ', b"")
+
     async def main() -> list[Any]:
         reader = asyncio.StreamReader(limit=64)
-        line = b'{"jsonrpc": "2.0", "id": 7, "x": "' + b"y" * size + b'"}\n'
+        line = b'{"jsonrpc": "2.0", ' + ids[0] + b'"x": "' + b"y" * size + b'"' + ids[1] + b"}\n"
         reader.feed_data(b"first\n" + line + b"\n \nlast")
         reader.feed_eof()
         return [found async for found in wire._lines(reader)]

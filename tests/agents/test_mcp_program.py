@@ -122,6 +122,18 @@ def test_who_calls_comes_from_the_environment_or_the_command_line(served: Home) 
     assert talk(program(served, "--agent", "other"), note) == str(agents / "other" / "notes.md")
     assert talk(program(served), note) == str(agents / "mcp" / "notes.md")
 
+    async def proposed(client: Any) -> Any:
+        return (await client.call_tool("propose_memory", {"text": "x", "scope": "project"})).content[0].text
+
+    (served.work / "site").mkdir()
+    assert served.run("init", "site").code == 0
+    for started in (
+        program(served, env={"MDMEM_CWD": "~/work/site"}),
+        program(served, "--cwd", "site/.mdmem", cwd=served.work),
+        program(served, cwd=served.work / "site"),
+    ):
+        assert "in project:site" in talk(started, proposed)
+
 
 def test_notes_are_found_at_once(daemon: Daemon, home: Home) -> None:
     async def note(client: Any) -> Any:

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 from jsonschema import Draft202012Validator
 from mcp.shared.exceptions import MCPError
@@ -185,6 +186,15 @@ def test_a_proposal_twice_is_one_candidate(home: Home) -> None:
     assert first["candidate"] == again["candidate"]
 
 
+def test_nothing_is_proposed_into_a_folder_that_is_indexed(home: Home) -> None:
+    (home.mdmem / "config.toml").write_text(f'[scopes]\ninbox = "{home.user}/inbox"\n')
+    result = call_here("propose_memory", text="Use tabs.")
+
+    assert result.is_error
+    assert "inside the scope folder" in text_of(result)
+    assert not (home.user / "inbox").exists()
+
+
 def test_a_key_that_is_there_is_an_update() -> None:
     told = call_here("propose_memory", text="AWS, by SSO now.", key="DEPLOY:blyck").structured_content
 
@@ -318,6 +328,17 @@ def test_the_project_comes_from_the_argument_the_program_or_the_clients_roots(ho
 
         return types.ListRootsResult(roots=[{"uri": "file:///nowhere"}, {"uri": root.as_uri()}])
 
+    async def two_at_once(client: Any) -> list[int]:
+        totals = []
+
+        async def one() -> None:
+            totals.append((await client.call_tool("list_memories", {})).structured_content["total"])
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(one)
+            tasks.start_soon(one)
+        return totals
+
     async def silent(_: Any) -> Any:
         raise RuntimeError("I don't know")
 
@@ -327,6 +348,7 @@ def test_the_project_comes_from_the_argument_the_program_or_the_clients_roots(ho
     assert keys(Caller(cwd=str(root))) == {"deploy:blyck", "release"}
     assert keys(Caller(cwd="/"), list_roots_callback=roots) == {"deploy:blyck", "release"}
     assert keys(Caller(cwd=str(root)), list_roots_callback=silent) == {"deploy:blyck", "release"}
+    assert talk_here(two_at_once, Caller(cwd="/"), list_roots_callback=roots) == [2, 2]
     assert keys(Caller(project="/"), list_roots_callback=roots) == {"deploy:blyck"}
 
 
