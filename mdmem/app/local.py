@@ -10,7 +10,7 @@ import logging
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from mdmem import files
 from mdmem.app.app import App
@@ -29,12 +29,15 @@ from mdmem.db import (
 )
 from mdmem.errors import LockError, SilentError
 from mdmem.index.read import Entry
-from mdmem.ledger import Injection, Place, find_given, find_hooks, find_used_between, stamp
+from mdmem.ledger import Injection, Place, find_given, find_hooks, find_refusals, find_used_between, stamp
 from mdmem.models import Embedder
 from mdmem.reindex.dates import find_dates
 from mdmem.scope import Scope
 
 log = logging.getLogger(__name__)
+
+K = TypeVar("K")
+V = TypeVar("V")
 
 LEDGER_S = 0.1  # how long a block waits for the ledger
 
@@ -139,6 +142,14 @@ class Local:
     def note_hook(self, agent: str, event: str) -> None:
         self._writing().ledger.note_hook(agent, event, stamp())
 
+    def note_refusal(self, gate: str) -> None:
+        if self.store is not None:
+            with _noting():
+                self.store.ledger.refused(gate, stamp())
+
+    def refusals(self) -> dict[str, int]:
+        return read_refusals(self.app.paths.ledger_db)
+
     def hook_calls(self) -> dict[tuple[str, str], str]:
         return read_hooks(self.app.paths.ledger_db)
 
@@ -191,9 +202,18 @@ def read_given(ledger: str, agent: str, session: str) -> dict[Place, bytes]:
 
 def read_hooks(ledger: str) -> dict[tuple[str, str], str]:
     """When hooks last came in; nothing where the ledger can't be read."""
+    return _read_ledger(ledger, find_hooks)
+
+
+def read_refusals(ledger: str) -> dict[str, int]:
+    """How often each gate refused; nothing where the ledger can't be read."""
+    return _read_ledger(ledger, find_refusals)
+
+
+def _read_ledger(ledger: str, find: Callable[[Connection], dict[K, V]]) -> dict[K, V]:
     try:
         with contextlib.closing(open_reader(LEDGER, ledger)) as db:
-            return find_hooks(db)
+            return find(db)
     except DatabaseError:
         return {}
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from mdmem import __version__
 from mdmem.app import App
-from mdmem.app.local import LEDGER_S, read_given, read_hooks
+from mdmem.app.local import LEDGER_S, read_given, read_hooks, read_refusals
 from mdmem.app.state import status_of
 from mdmem.daemon.filler import Filler
 from mdmem.daemon.watches import Watches
@@ -175,6 +175,13 @@ class Live:
     def note_hook(self, agent: str, event: str) -> None:
         now = stamp()
         self.worker.post(lambda store: store.ledger.note_hook(agent, event, now))
+
+    def note_refusal(self, gate: str) -> None:
+        now = stamp()
+        self.worker.post(lambda store: store.ledger.refused(gate, now))
+
+    def refusals(self) -> dict[str, int]:
+        return read_refusals(self.app.paths.ledger_db)
 
     def hook_calls(self) -> dict[tuple[str, str], str]:
         return read_hooks(self.app.paths.ledger_db)

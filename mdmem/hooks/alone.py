@@ -116,6 +116,12 @@ class Alone:
     def use(self, entry: Entry) -> dict[str, Any]:
         raise NotImplementedError
 
+    def note_refusal(self, gate: str) -> None:
+        raise NotImplementedError
+
+    def refusals(self) -> dict[str, int]:
+        raise NotImplementedError
+
     def hook_calls(self) -> dict[tuple[str, str], str]:
         raise NotImplementedError
 

@@ -2,7 +2,7 @@
 
 from mdmem.ledger.cursors import Cursor
 from mdmem.ledger.injections import Injection, Place, find_given
-from mdmem.ledger.use import KEEP_DAYS, Ledger, Use, find_hooks, find_use, find_used_between, stamp
+from mdmem.ledger.use import KEEP_DAYS, Ledger, Use, find_hooks, find_refusals, find_use, find_used_between, stamp
 
 __all__ = [
     "KEEP_DAYS",
@@ -13,6 +13,7 @@ __all__ = [
     "Use",
     "find_given",
     "find_hooks",
+    "find_refusals",
     "find_use",
     "find_used_between",
     "stamp",

@@ -31,3 +31,10 @@ CREATE TABLE outbox (
   found BLOB NOT NULL,          -- JSON
   at    TEXT NOT NULL
 ) STRICT;
+
+-- How often a gate refused what was proposed.
+CREATE TABLE refusal (
+  gate  TEXT PRIMARY KEY,
+  count INTEGER NOT NULL,
+  last  TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
