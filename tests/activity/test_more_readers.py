@@ -20,6 +20,7 @@ TRAILERS = [
     ("success", "<untrusted_context>\nOutput: fine\nProcess Group PGID: 1\n</untrusted_context>", "ok", 0),
     ("success", "Output: x\nExit Code: 2\nProcess Group PGID: 1", "failed", 2),
     ("success", "Output: Exit Code: 2\nExit Code: 0\nProcess Group PGID: 1", "ok", 0),
+    ("success", "Output: x\nExit Code: 5\nExit Code: 0\nProcess Group PGID: 1", "ok", 0),
     ("success", "Output: Exit Code: 0\nall is fine\nExit Code: 7\nProcess Group PGID: 1", "failed", 7),
     ("success", "Output: x\nError: spawn failed\nExit Code: 1\nProcess Group PGID: 1", "failed", 1),
     ("success", "Output: x\nError: spawn failed\nProcess Group PGID: 1", "failed", None),
