@@ -12,7 +12,7 @@ _MAX_READ, _MAX_WORD, _MAX_TEXT = 500, 120, 400  # no pattern is tried on more t
 _SAFE = re.compile(r"[\w@%+=:,./~{}*?$^#…\[\]-]+\Z")
 _REFERENCE = re.compile(r"\$\{?[A-Za-z_]\w*\}?\Z|\$\((?:[\w./ -]+)\)\Z")
 _USERINFO = re.compile(r"([A-Za-z][\w+.-]*://)[^/\s@'\"]*(?:@[^/\s@'\"]*)*@")
-_QUERY = re.compile(r"([A-Za-z][\w+.-]*://[^\s?'\"]*)\?[^\s'\"]+")
+_QUERY = re.compile(r"([A-Za-z][\w+.-]*:[^\s?'\"]*)\?[^\s'\"]+")
 _HEADER = re.compile(r"(?i)\b(?:bearer|basic|token|authorization:?)\s+\S{6,}|\bauthorization\s*:")
 _LITERAL = re.compile(r"'[^']*'")
 
