@@ -119,6 +119,20 @@ class GateSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class LearnSettings:
+    """Whose activity logs are learned from. `connect` puts agents into the list, and `disconnect` takes them out.
+
+    `logs`: other programs' logs of JSON lines, by a name: {path = "~/x/*.jsonl", command = "cmd", ...}; the other
+    words say which field of a record holds what. `rules`: a file of promotion rules beside those that mdmem has.
+    """
+
+    agents: tuple[str, ...] = ()
+    logs: dict[str, dict[str, str]] = field(default_factory=dict)
+    rules: str | None = None
+    __pydantic_config__: ClassVar[dict[str, str]] = _STRICT
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """Everything a person may set, one field per section of the config file."""
 
@@ -128,6 +142,7 @@ class Settings:
     inject: InjectSettings = field(default_factory=InjectSettings)
     embedder: EmbedderSettings = field(default_factory=EmbedderSettings)
     gates: GateSettings = field(default_factory=GateSettings)
+    learn: LearnSettings = field(default_factory=LearnSettings)
     __pydantic_config__: ClassVar[dict[str, str]] = _STRICT
 
 

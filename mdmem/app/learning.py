@@ -1,0 +1,141 @@
+"""Activity logs in, candidates in the inbox out: read, promoted, led through the gates. One thread owns it.
+
+What is found goes to an outbox in the ledger, in the transaction that moves the log's cursor; only then does it become
+a file. A process that dies anywhere between loses nothing, and the inbox knows what it holds already.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import json
+import logging
+import os
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from mdmem import gates
+from mdmem.activity import Event, Fields, Progress, Tail, harvest, named
+from mdmem.app.propose import admit
+from mdmem.candidates import inbox
+from mdmem.candidates.candidate import Candidate, Doubt
+from mdmem.candidates.promote import Promoter
+from mdmem.config.paths import log_roots
+from mdmem.errors import ConfigError, MdmemError, RefusedError, UsageError
+from mdmem.ledger import Ledger, stamp
+from mdmem.recall.block import without_blocks
+from mdmem.scope import Scope, project_root
+
+if TYPE_CHECKING:
+    from mdmem.app import App
+    from mdmem.app.answers import Answers
+
+log = logging.getLogger(__name__)
+
+# Agents whose logs go by another name than their settings.
+LOG_NAMES = {"gemini": "gemini-cli", "copilot": "copilot-cli", "qwen": "qwen-code"}
+AT_ONCE = 50
+
+
+class Learning:
+    """Follows the logs of the agents that the settings name."""
+
+    def __init__(self, answers: Answers, ledger: Ledger) -> None:
+        self.answers = answers
+        self.app = answers.app
+        self.ledger = ledger
+        settings = self.app.settings.learn
+        self.tail = Tail(
+            ledger,
+            _roots(settings.agents),
+            others=[_other(name, fields) for name, fields in settings.logs.items()],
+            clean=without_blocks,
+        )
+        self.promoter = Promoter(
+            mask=gates.mask, own_rules=settings.rules and os.path.expanduser(settings.rules), root_of=project_root
+        )
+
+    def step(self) -> bool:
+        """Read a piece of what is new, and file what was found; whether there was anything."""
+        busy = self.tail.poll(self._find)
+        return self.deliver() or busy
+
+    def harvest(self, since: datetime.datetime, agents: Sequence[str]) -> Iterator[Progress]:
+        """The past of the logs, one log a step."""
+        wanted = [LOG_NAMES.get(agent, agent) for agent in agents]
+        for progress in harvest(self.tail, self._find, since, wanted):
+            while self.deliver():
+                pass
+            yield progress
+
+    def deliver(self) -> bool:
+        """File what was found; whether anything was."""
+        found = self.ledger.waiting(AT_ONCE)
+        for number, told in found:
+            self._file(json.loads(told))
+            self.ledger.filed([number])
+        return bool(found)
+
+    def _find(self, events: list[Event], _memo: dict[str, Any]) -> list[bytes]:
+        found = [one for event in events for one in self.promoter.feed(event)]
+        return [json.dumps({type(one).__name__: dataclasses.asdict(one)}).encode() for one in found]
+
+    def _file(self, told: dict[str, Any]) -> None:
+        if "Doubt" in told:
+            return  # nothing keeps doubts yet
+        made = told["Candidate"]
+        scope = self._scope(made)
+        try:
+            admit(self.answers.backend, scope, _candidate(made, scope))
+        except (UsageError, RefusedError) as error:
+            # No file can hold it, or the inbox is full: it would be the same the next time.
+            log.warning("a candidate was left out", extra={"reason": str(error)})
+
+    def _scope(self, made: dict[str, Any]) -> Scope:
+        project = self.app.project_of(made["cwd"]) if made["scope"] == "project" else None
+        return project or self.app.user_scope
+
+
+def _roots(agents: Sequence[str]) -> dict[str, list[str]]:
+    wanted = {LOG_NAMES.get(agent, agent) for agent in agents}
+    return {agent: roots for agent, roots in log_roots().items() if agent in wanted}
+
+
+def _other(name: str, told: dict[str, str]) -> Any:  # noqa: ANN401  # a place of `activity`
+    fields = {key: value for key, value in told.items() if key != "path"}
+    unknown = fields.keys() - set(Fields._fields)
+    if "path" not in told or unknown:
+        what = f"{sorted(unknown)[0]!r} is no field of a record" if unknown else "no path is given"
+        raise ConfigError(f"learn.logs.{name}: {what}", hint=f"path, and any of: {', '.join(Fields._fields)}")
+    return named(name, told["path"], Fields(**fields))
+
+
+def _candidate(made: dict[str, Any], scope: Scope) -> inbox.Candidate:
+    """What the promoter made, as a file of the inbox."""
+    plain = {name: made[name] for name in ("name", "description", "type", "key", "source", "proof", "probe")}
+    fields: dict[str, str | list[str]] = {name: str(value) for name, value in plain.items() if value}
+    fields["confidence"] = f"{made['confidence']:g}"
+    if made["entities"]:
+        fields["entities"] = list(made["entities"])
+    evidence = tuple(
+        inbox.Evidence(e["text"], e["agent"], e["session"], e["path"], e["offset"]) for e in made["evidence"]
+    )
+    fields["derived_from"] = list(dict.fromkeys(f"{e.agent}:{e.session}" for e in evidence))
+    return inbox.Candidate(scope.kind, scope.ref, fields, made["body"], stamp(), evidence=evidence)
+
+
+def problems(learning: Learning) -> list[dict[str, Any]]:
+    """What could not be read in the logs, as `status` has problems."""
+    return [
+        {"path": trouble.path, "line": None, "code": "log-unread", "message": f"{trouble.agent}: {trouble.what}",
+         "hint": ""}
+        for trouble in learning.tail.problems()
+    ]  # fmt: skip
+
+
+def open_learning(answers: Answers) -> Learning:
+    """Raises MdmemError where the ledger or the settings don't allow it."""
+    return Learning(answers, Ledger(answers.app.paths.ledger_db))
+
+
+__all__ = ["App", "Learning", "MdmemError", "open_learning", "problems"]
