@@ -13,7 +13,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from mdmem import document, files
 from mdmem.app.app import App, Roster
@@ -49,6 +49,10 @@ from mdmem.recall import MODES, Query, why_invalid
 from mdmem.recall.grants import hidden_domains
 from mdmem.scope import KINDS, Scope
 
+if TYPE_CHECKING:
+    from mdmem.app.learning import Learning
+
+T = TypeVar("T")
 log = logging.getLogger(__name__)
 
 MAX_BUDGET = 1_000_000  # tokens of one block
@@ -84,6 +88,9 @@ class Backend(Protocol):
     def refusals(self) -> dict[str, int]:
         """How often each gate refused what was proposed."""
 
+    def learn(self, work: Callable[[Learning], T]) -> T:
+        """Run work that reads activity logs, where the ledger may be written."""
+
     def hook_calls(self) -> dict[tuple[str, str], str]:
         """When hooks last came in: (agent, event) -> time."""
 
@@ -109,6 +116,7 @@ class Answers:
             "event": self.event,
             "instructions": self.instructions,
             "propose": self.propose,
+            "harvest": self.harvest,
             "find": self.find,
             "graph": self.graph,
             "conflicts": self.conflicts,
@@ -340,6 +348,12 @@ class Answers:
         from mdmem.app.propose import propose
 
         return propose(self, request)
+
+    def harvest(self, request: Request) -> dict[str, Any]:
+        """Read a part of the activity logs of the past."""
+        from mdmem.app.harvesting import harvest
+
+        return harvest(self.backend, request)
 
     def reload(self, request: Request) -> dict[str, Any]:
         self.backend.reload()

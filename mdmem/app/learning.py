@@ -15,19 +15,17 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from mdmem import gates
-from mdmem.activity import Event, Fields, Progress, Tail, harvest, named
+from mdmem.activity import Event, Fields, Place, Progress, Tail, harvest, named, read_log
 from mdmem.app.propose import admit
 from mdmem.candidates import inbox
-from mdmem.candidates.candidate import Candidate, Doubt
 from mdmem.candidates.promote import Promoter
 from mdmem.config.paths import log_roots
-from mdmem.errors import ConfigError, MdmemError, RefusedError, UsageError
+from mdmem.errors import ConfigError, Problem, RefusedError, UsageError
 from mdmem.ledger import Ledger, stamp
 from mdmem.recall.block import without_blocks
 from mdmem.scope import Scope, project_root
 
 if TYPE_CHECKING:
-    from mdmem.app import App
     from mdmem.app.answers import Answers
 
 log = logging.getLogger(__name__)
@@ -51,22 +49,76 @@ class Learning:
             others=[_other(name, fields) for name, fields in settings.logs.items()],
             clean=without_blocks,
         )
-        self.promoter = Promoter(
-            mask=gates.mask, own_rules=settings.rules and os.path.expanduser(settings.rules), root_of=project_root
-        )
+        self.promoter = self._promoter()
+        self._harvest: tuple[int, Iterator[Progress]] | None = None
 
     def step(self) -> bool:
         """Read a piece of what is new, and file what was found; whether there was anything."""
         busy = self.tail.poll(self._find)
         return self.deliver() or busy
 
-    def harvest(self, since: datetime.datetime, agents: Sequence[str]) -> Iterator[Progress]:
-        """The past of the logs, one log a step."""
-        wanted = [LOG_NAMES.get(agent, agent) for agent in agents]
-        for progress in harvest(self.tail, self._find, since, wanted):
+    def look(self, path: str) -> None:
+        """A hint that a log was written to."""
+        self.tail.look(path)
+
+    def take(self, events: list[Event]) -> None:
+        """Events that come from a hook, of an agent whose logs don't say how its commands ended."""
+        self.tail.take(events, self._find)
+
+    def problems(self) -> list[Problem]:
+        """What could not be read in the logs."""
+        return [
+            Problem(t.path, t.line, "log-unread", f"{t.agent}: {t.what}, {t.times} times", "")
+            for t in self.tail.problems()
+        ]
+
+    def preview(
+        self, since: datetime.datetime, agents: Sequence[str], paths: Sequence[str] = ()
+    ) -> Iterator[dict[str, Any]]:
+        """What a harvest would find, before any gate. Nothing is kept."""
+        first = since.astimezone(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        promoter = self._promoter()
+        for found in self._tail_of(agents, paths).logs():
+            if found.mtime_ns < since.timestamp() * 1e9:
+                continue
+            for event in read_log(found.path, found.reader, without_blocks):
+                if event.at is None or event.at >= first:
+                    yield from ({type(one).__name__: dataclasses.asdict(one)} for one in promoter.feed(event))
+
+    def under_way(
+        self, number: int | None, since: datetime.datetime, agents: Sequence[str], paths: Sequence[str]
+    ) -> tuple[int, Iterator[Progress]]:
+        """A harvest that goes on, or a new one: its number, and the past of the logs, one log a step. One that is not
+        known any more is begun anew: what was used is not used again.
+        """
+        if number is None or self._harvest is None or self._harvest[0] != number:
+            number = (self._harvest[0] if self._harvest else 0) + 1
+            self._harvest = number, self._past(self._tail_of(agents, paths), since)
+        return self._harvest
+
+    def _past(self, tail: Tail, since: datetime.datetime) -> Iterator[Progress]:
+        for progress in harvest(tail, self._find, since):
             while self.deliver():
                 pass
             yield progress
+
+    def _tail_of(self, agents: Sequence[str], paths: Sequence[str]) -> Tail:
+        """The logs of these agents (of all that there are, where none is named), or those at the paths."""
+        if paths and len(agents) != 1:
+            raise UsageError("a path needs its agent", hint="name it with --agent")
+        names = [LOG_NAMES.get(agent, agent) for agent in agents]
+        known = log_roots()
+        for name in names:
+            if name not in known and name not in self.app.settings.learn.logs:
+                raise UsageError(f"there is no agent {name!r}", hint=f"one of: {', '.join(sorted(known))}")
+        others = [_other(name, told) for name, told in self.app.settings.learn.logs.items()
+                  if not names or name in names]  # fmt: skip
+        roots = {names[0]: list(paths)} if paths else {name: known[name] for name in names or known if name in known}
+        return Tail(self.ledger, roots, others=others, clean=without_blocks)
+
+    def _promoter(self) -> Promoter:
+        rules = self.app.settings.learn.rules
+        return Promoter(mask=gates.mask, own_rules=rules and os.path.expanduser(rules), root_of=project_root)
 
     def deliver(self) -> bool:
         """File what was found; whether anything was."""
@@ -101,7 +153,7 @@ def _roots(agents: Sequence[str]) -> dict[str, list[str]]:
     return {agent: roots for agent, roots in log_roots().items() if agent in wanted}
 
 
-def _other(name: str, told: dict[str, str]) -> Any:  # noqa: ANN401  # a place of `activity`
+def _other(name: str, told: dict[str, str]) -> Place:
     fields = {key: value for key, value in told.items() if key != "path"}
     unknown = fields.keys() - set(Fields._fields)
     if "path" not in told or unknown:
@@ -122,20 +174,3 @@ def _candidate(made: dict[str, Any], scope: Scope) -> inbox.Candidate:
     )
     fields["derived_from"] = list(dict.fromkeys(f"{e.agent}:{e.session}" for e in evidence))
     return inbox.Candidate(scope.kind, scope.ref, fields, made["body"], stamp(), evidence=evidence)
-
-
-def problems(learning: Learning) -> list[dict[str, Any]]:
-    """What could not be read in the logs, as `status` has problems."""
-    return [
-        {"path": trouble.path, "line": None, "code": "log-unread", "message": f"{trouble.agent}: {trouble.what}",
-         "hint": ""}
-        for trouble in learning.tail.problems()
-    ]  # fmt: skip
-
-
-def open_learning(answers: Answers) -> Learning:
-    """Raises MdmemError where the ledger or the settings don't allow it."""
-    return Learning(answers, Ledger(answers.app.paths.ledger_db))
-
-
-__all__ = ["App", "Learning", "MdmemError", "open_learning", "problems"]

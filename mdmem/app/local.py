@@ -10,7 +10,7 @@ import logging
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from mdmem import files
 from mdmem.app.app import App
@@ -36,6 +36,10 @@ from mdmem.scope import Scope
 
 log = logging.getLogger(__name__)
 
+if TYPE_CHECKING:
+    from mdmem.app.learning import Learning
+
+T = TypeVar("T")
 K = TypeVar("K")
 V = TypeVar("V")
 
@@ -51,6 +55,7 @@ class Local:
         self.lock = WriterLock(app.paths.lock)
         self.store: Store | None = None
         self._embedder: Embedder | None = None
+        self._learning: Learning | None = None
         try:
             self.lock.take("a command", wait_s=wait_s)
         except LockError:
@@ -149,6 +154,14 @@ class Local:
 
     def refusals(self) -> dict[str, int]:
         return read_refusals(self.app.paths.ledger_db)
+
+    def learn(self, work: Callable[[Learning], T]) -> T:
+        from mdmem.app.answers import Answers
+        from mdmem.app.learning import Learning
+
+        if self._learning is None:
+            self._learning = Learning(Answers(self), self._writing().ledger)
+        return work(self._learning)
 
     def hook_calls(self) -> dict[tuple[str, str], str]:
         return read_hooks(self.app.paths.ledger_db)
