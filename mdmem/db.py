@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterator, Sequence
 from importlib import util
 from pathlib import Path
 from typing import Any, NamedTuple
-from urllib.parse import quote
 
 import apsw
 
@@ -95,6 +94,8 @@ def open_foreign(path: str) -> Connection:
 
     In WAL mode one that nobody holds has no journal, and reading it would make one beside it: it is taken as it lies.
     """
+    from urllib.parse import quote  # not wanted by every command
+
     flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_NOMUTEX | apsw.SQLITE_OPEN_URI
     alone = "&immutable=1" if _is_wal(path) and not os.path.exists(f"{path}-wal") else ""
     connection = apsw.Connection(f"file:{quote(os.fsencode(path))}?mode=ro{alone}", flags=flags)

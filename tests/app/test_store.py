@@ -337,7 +337,7 @@ def test_g5_a_newer_ledger_is_refused_with_both_versions_and_not_touched(bed: Be
     with pytest.raises(LedgerError):
         Store(bed.app)
     connection = apsw.Connection(bed.app.paths.ledger_db)
-    connection.execute("PRAGMA user_version = 2")
+    connection.execute("PRAGMA user_version = 3")
     connection.close()
     bed.store = Store(bed.app)
     assert bed.store.ledger.use("user", None, "a.md").hit_count == 1
