@@ -1,4 +1,4 @@
-"""A request to learn from the past in; a part of it done, and how far it has come, out. Asked again until it is over."""
+"""A request to learn from the past in; a part of it done, and how far it has come, out. Asked until it is over."""
 
 from __future__ import annotations
 

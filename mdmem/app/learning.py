@@ -43,11 +43,13 @@ class Learning:
         self.app = answers.app
         self.ledger = ledger
         settings = self.app.settings.learn
+        projects = [project.root for project in self.app.projects.all()]
         self.tail = Tail(
             ledger,
-            _roots(settings.agents),
+            _roots(settings.agents, projects),
             others=[_other(name, fields) for name, fields in settings.logs.items()],
             clean=without_blocks,
+            own=self.app.paths.data,
         )
         self.promoter = self._promoter()
         self._harvest: tuple[int, Iterator[Progress]] | None = None
@@ -107,7 +109,7 @@ class Learning:
         if paths and len(agents) != 1:
             raise UsageError("a path needs its agent", hint="name it with --agent")
         names = [LOG_NAMES.get(agent, agent) for agent in agents]
-        known = log_roots()
+        known = _roots([*log_roots(), "aider"], [project.root for project in self.app.projects.all()])
         for name in names:
             if name not in known and name not in self.app.settings.learn.logs:
                 raise UsageError(f"there is no agent {name!r}", hint=f"one of: {', '.join(sorted(known))}")
@@ -148,9 +150,11 @@ class Learning:
         return project or self.app.user_scope
 
 
-def _roots(agents: Sequence[str]) -> dict[str, list[str]]:
-    wanted = {LOG_NAMES.get(agent, agent) for agent in agents}
-    return {agent: roots for agent, roots in log_roots().items() if agent in wanted}
+def _roots(agents: Sequence[str], projects: Sequence[str]) -> dict[str, list[str]]:
+    """Where these agents keep their logs; Aider does in each project."""
+    known = log_roots()
+    known["aider"] = [*known.get("aider", ()), *projects]
+    return {name: known[name] for name in (LOG_NAMES.get(agent, agent) for agent in agents) if name in known}
 
 
 def _other(name: str, told: dict[str, str]) -> Place:
