@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from mdmem import gates
-from mdmem.activity import Event, Fields, Place, Progress, Tail, harvest, named, read_log
+from mdmem.activity import Event, Fields, Place, Progress, Tail, from_hook, harvest, named, read_log
 from mdmem.app.propose import admit
 from mdmem.candidates import inbox
 from mdmem.candidates.promote import Promoter
@@ -43,6 +43,7 @@ class Learning:
         self.app = answers.app
         self.ledger = ledger
         settings = self.app.settings.learn
+        self.follows = (*settings.agents, *settings.logs)
         projects = [project.root for project in self.app.projects.all()]
         self.tail = Tail(
             ledger,
@@ -63,9 +64,9 @@ class Learning:
         """A hint that a log was written to."""
         self.tail.look(path)
 
-    def take(self, events: list[Event]) -> None:
-        """Events that come from a hook, of an agent whose logs don't say how its commands ended."""
-        self.tail.take(events, self._find)
+    def take_hook(self, payload: dict[str, Any]) -> None:
+        """What a hook of Cursor proves: its logs don't say how commands ended."""
+        self.tail.take(from_hook(payload, stamp(), without_blocks), self._find)
 
     def problems(self) -> list[Problem]:
         """What could not be read in the logs."""

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from mdmem import files
 from mdmem.app.app import App
+from mdmem.app.recorded import read_given, read_hooks, read_refusals
 from mdmem.app.state import status_of
 from mdmem.app.store import Counts, Store
 from mdmem.db import (
     DAMAGE,
     INDEX,
-    LEDGER,
     Connection,
     DatabaseError,
     WriterLock,
@@ -29,7 +29,7 @@ from mdmem.db import (
 )
 from mdmem.errors import LockError, SilentError
 from mdmem.index.read import Entry
-from mdmem.ledger import Injection, Place, find_given, find_hooks, find_refusals, find_used_between, stamp
+from mdmem.ledger import Injection, Place, find_used_between, stamp
 from mdmem.models import Embedder
 from mdmem.reindex.dates import find_dates
 from mdmem.scope import Scope
@@ -40,10 +40,6 @@ if TYPE_CHECKING:
     from mdmem.app.learning import Learning
 
 T = TypeVar("T")
-K = TypeVar("K")
-V = TypeVar("V")
-
-LEDGER_S = 0.1  # how long a block waits for the ledger
 
 
 class Local:
@@ -201,34 +197,6 @@ def _noting() -> Iterator[None]:
         yield
     except DatabaseError as error:
         log.warning("not noted in the ledger", extra={"reason": str(is_disk_trouble(error) or error)})
-
-
-def read_given(ledger: str, agent: str, session: str) -> dict[Place, bytes]:
-    """What a session was given, read by whoever does not hold the ledger; nothing where it can't be had at once."""
-    try:
-        with contextlib.closing(open_reader(LEDGER, ledger)) as db:
-            db.set_busy_timeout(int(LEDGER_S * 1000))
-            return find_given(db, agent, session)
-    except DatabaseError:
-        return {}
-
-
-def read_hooks(ledger: str) -> dict[tuple[str, str], str]:
-    """When hooks last came in; nothing where the ledger can't be read."""
-    return _read_ledger(ledger, find_hooks)
-
-
-def read_refusals(ledger: str) -> dict[str, int]:
-    """How often each gate refused; nothing where the ledger can't be read."""
-    return _read_ledger(ledger, find_refusals)
-
-
-def _read_ledger(ledger: str, find: Callable[[Connection], dict[K, V]]) -> dict[K, V]:
-    try:
-        with contextlib.closing(open_reader(LEDGER, ledger)) as db:
-            return find(db)
-    except DatabaseError:
-        return {}
 
 
 def sync_all(

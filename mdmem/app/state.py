@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from mdmem.app.app import App
+from mdmem.app.recorded import read_refusals
 from mdmem.candidates import inbox
 from mdmem.db import Connection
 from mdmem.files import folder_identity, printable
@@ -43,7 +44,8 @@ def status_of(app: App, db: Connection, *, daemon: dict[str, Any] | None) -> dic
         "llm": None,
         "candidates": inbox.count(app.inbox_folder),
         "conflicts": 0,
-        "refusals": live.get("refusals", {}),
+        "learning": live.get("learning", []),
+        "refusals": read_refusals(app.paths.ledger_db),
         "problems": [
             *live.get("log_problems", []),
             *_trouble(app),

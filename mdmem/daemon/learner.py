@@ -13,11 +13,12 @@ from mdmem.app import Answers
 from mdmem.daemon.priority import lower_priority
 from mdmem.daemon.worker import Worker
 from mdmem.db import DatabaseError, file_identity
-from mdmem.errors import MdmemError, SilentError
+from mdmem.errors import MdmemError, Problem, SilentError
 from mdmem.ledger import Ledger
 
 if TYPE_CHECKING:
     from mdmem.app.learning import Learning
+    from mdmem.hooks.payload import Call
 
 log = logging.getLogger(__name__)
 
@@ -34,6 +35,8 @@ class Learner(threading.Thread):
         self.worker = worker
         self.answers = answers
         self.pulse = 0
+        self.following: tuple[str, ...] = ()  # whose logs are followed now
+        self.problems: list[Problem] = []  # with what could not be read in them
         self._calls: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
         self._learning: Learning | None = None
         self._identity: tuple[int, int] | None = None
@@ -59,6 +62,16 @@ class Learner(threading.Thread):
         else:
             self._calls.put(run)
         return future
+
+    def heard(self, call: Call) -> None:
+        """A hook came in: it tells which log was written to, and in Cursor's how a command ended."""
+        if call.agent not in self.answers.app.settings.learn.agents:
+            return
+        if call.agent == "cursor" and call.means == "seen":
+            self.post(lambda learning: learning.take_hook(call.payload))
+        elif call.transcript:
+            path = call.transcript
+            self.post(lambda learning: learning.look(path))
 
     def reload(self) -> None:
         """The settings may have changed: whose logs are followed is read again."""
@@ -89,7 +102,9 @@ class Learner(threading.Thread):
         if not self.answers.app.settings.learn.agents and not self.answers.app.settings.learn.logs:
             return POLL_S
         try:
-            return 0.0 if self._open().step() else POLL_S
+            learning = self._open()
+            busy = learning.step()
+            self.following, self.problems = learning.follows, learning.problems()
         except MdmemError as error:
             log.warning("nothing is learned for now", extra={"reason": str(error)})
         except DatabaseError as error:
@@ -97,6 +112,8 @@ class Learner(threading.Thread):
             self.worker.post(lambda store: self.worker.mend("it was damaged"))
         except Exception:
             log.exception("learning failed")
+        else:
+            return 0.0 if busy else POLL_S
         self._close()
         return RETRY_S
 
@@ -116,3 +133,4 @@ class Learner(threading.Thread):
         if self._learning is not None:
             self._learning.ledger.close()
             self._learning = None
+        self.following, self.problems = (), []

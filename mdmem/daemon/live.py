@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from mdmem import __version__
 from mdmem.app import Answers, App
-from mdmem.app.local import LEDGER_S, read_given, read_hooks, read_refusals
+from mdmem.app.recorded import LEDGER_S, read_given, read_hooks, read_refusals
 from mdmem.app.state import status_of
 from mdmem.daemon.filler import Filler
 from mdmem.daemon.learner import Learner
@@ -237,6 +237,8 @@ class Live:
             "watch": dict(self.watches.modes),
             "embedder": self.filler.state(),
             "pending": self.worker.pending,
+            "learning": list(self.learner.following),
+            "log_problems": [problem._asdict() for problem in self.learner.problems],
             "vectors_left_s": self.filler.left_s(waiting) if waiting else 0.0,
             "notice": self.worker.store.notice,
         }

@@ -57,7 +57,7 @@ class Daemon:
         self.live = Live(app, self.worker, self.readers, self.filler, self.watches)
         self.answers = Answers(self.live)
         hurried = Live(app, self.worker, self.readers, self.filler, self.watches, hurried=True)
-        self.hooks = Hooks(Answers(hurried))
+        self.hooks = Hooks(Answers(hurried), heard=self.live.learner.heard)
         self.server = Server(app.paths.socket, self._handle, self.hooks.answer)
         self.instructions = Instructions(self.worker, self.answers)
         self.mcp = Helper(app.paths.mcp_socket, MCP_HOST)
