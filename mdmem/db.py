@@ -47,7 +47,7 @@ class Kind(NamedTuple):
 
 
 INDEX = Kind("index", 0x6D644958, 2, "NORMAL")
-LEDGER = Kind("ledger", 0x6D644C47, 2, "FULL")
+LEDGER = Kind("ledger", 0x6D644C47, 3, "FULL")
 
 
 def open_reader(kind: Kind, path: str, *, wait_s: float = 0.0) -> Connection:

@@ -29,7 +29,7 @@ from mdmem.db import (
 )
 from mdmem.errors import LockError, SilentError
 from mdmem.index.read import Entry
-from mdmem.ledger import Injection, Place, find_given, find_hooks, find_used_between, stamp
+from mdmem.ledger import Decided, Injection, Place, find_given, find_hooks, find_used_between, stamp
 from mdmem.models import Embedder
 from mdmem.reindex.dates import find_dates
 from mdmem.scope import Scope
@@ -138,6 +138,9 @@ class Local:
 
     def note_hook(self, agent: str, event: str) -> None:
         self._writing().ledger.note_hook(agent, event, stamp())
+
+    def decided(self, made: Sequence[Decided], taken_back: Sequence[Decided]) -> None:
+        self._writing().ledger.decided(made, taken_back)
 
     def hook_calls(self) -> dict[tuple[str, str], str]:
         return read_hooks(self.app.paths.ledger_db)

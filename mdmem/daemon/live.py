@@ -30,7 +30,7 @@ from mdmem.db import (
 from mdmem.errors import SilentError
 from mdmem.index import read
 from mdmem.index.read import Entry
-from mdmem.ledger import Injection, Place, find_use, find_used_between, stamp
+from mdmem.ledger import Decided, Injection, Place, find_use, find_used_between, stamp
 
 CATCH_UP_S = 1.0  # how long a search waits for the writer to look at a file that moved
 EMBED_S = 2.0
@@ -175,6 +175,11 @@ class Live:
     def note_hook(self, agent: str, event: str) -> None:
         now = stamp()
         self.worker.post(lambda store: store.ledger.note_hook(agent, event, now))
+
+    def decided(self, made: Sequence[Decided], taken_back: Sequence[Decided]) -> None:
+        # Where the worker is indexing just now it is noted a little later: nobody waits for that between two questions.
+        with contextlib.suppress(TimeoutError):
+            self.worker.call(lambda store: store.ledger.decided(made, taken_back), timeout_s=SEEN_S)
 
     def hook_calls(self) -> dict[tuple[str, str], str]:
         return read_hooks(self.app.paths.ledger_db)
