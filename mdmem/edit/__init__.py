@@ -2,7 +2,7 @@
 
 from mdmem.edit.add import add
 from mdmem.edit.adopt import adopt
-from mdmem.edit.change import archive, change, restore
+from mdmem.edit.change import archive, change, restore, said_anew, update
 from mdmem.edit.editor import edit_in_editor
 from mdmem.edit.fields import check_fields
 from mdmem.edit.move import move
@@ -22,4 +22,6 @@ __all__ = [
     "move",
     "refuse_mount",
     "restore",
+    "said_anew",
+    "update",
 ]
