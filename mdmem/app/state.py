@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from mdmem.app.app import App
+from mdmem.candidates.inbox import list_candidates
 from mdmem.db import Connection
 from mdmem.files import folder_identity, printable
 from mdmem.index import read
@@ -40,7 +41,7 @@ def status_of(app: App, db: Connection, *, daemon: dict[str, Any] | None) -> dic
         },
         "embedder": live.get("embedder") or _embedder_json(app, db),
         "llm": None,
-        "candidates": 0,
+        "candidates": len(list_candidates(app.inbox_folder).waiting),
         "conflicts": 0,
         "problems": [*_trouble(app), *(problem_json(folder, row) for folder, row in read.problems(db))],
         "untrusted": [{"path": printable(path), "reason": why} for path, why in roster.untrusted],

@@ -135,6 +135,7 @@ class Review:
     def _edit(self, shown: Shown) -> None:
         self.person.edit(self.desk.inbox, f"{shown.waiting.key}.md")
         self._edited.add(shown.waiting.key)
+        inbox.read(self.desk.inbox, shown.waiting.key)  # says what is wrong with it, if it is no candidate any more
 
     def _never(self, shown: Shown) -> None:
         """Refuse it for ever, and with it those that wait and are of its kind."""
@@ -156,7 +157,7 @@ class Review:
             undo(self.desk, step.done[-1])
             step.done.pop()
         self._steps.pop()
-        self._todo.insert(0, step.group)
+        self._todo = _first(step.group, self._todo)
         self.person.tell(["undone" if step.group else "", ""])
 
     def _decided(self, waiting: list[Waiting], done: list[Done]) -> None:
@@ -176,3 +177,10 @@ class Review:
             return f"{self.paint('approved', 'good')} {reveal(done.memory.path)}"
         word = "refused for ever" if done.decision == "never" else "rejected"
         return f"{self.paint(word, 'warn')} {reveal(done.key)}"
+
+
+def _first(group: list[Waiting], todo: list[list[Waiting]]) -> list[list[Waiting]]:
+    """The questions with a group put back before them, joined to those that it was taken from."""
+    if todo and len(groups([*group, *todo[0]])) == 1:
+        return [[*group, *todo[0]], *todo[1:]]
+    return [group, *todo]

@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from mdmem import edit, files
-from mdmem.candidates.inbox import Candidate, Verdict, Waiting
+from mdmem.candidates.inbox import ACTIONS, Candidate, Verdict, Waiting
 from mdmem.document import Document, add_verified, parse, remove_fields, set_fields
 from mdmem.edit.add import draft_of, file_for
 from mdmem.edit.place import Guard, Written, anything, written
-from mdmem.errors import ChangedError, MdmemError, NotFoundError, RefusedError
+from mdmem.errors import ChangedError, MdmemError, NotFoundError, RefusedError, UsageError
 from mdmem.files import write
 from mdmem.ledger import Decided
 from mdmem.review.marks import marks_of
@@ -100,6 +100,7 @@ def look(desk: Desk, waiting: Waiting) -> Shown:
     if not isinstance(found, files.Read):
         raise _gone(waiting)
     try:
+        _check_action(waiting.candidate)
         scope = desk.scope_of(waiting.candidate)
     except MdmemError as error:
         return Shown(waiting, found.data, None, None, error)
@@ -288,6 +289,13 @@ def _target(desk: Desk, scope: Scope, candidate: Candidate) -> Target | None:
         where=scope.label,
         hint="reject the candidate, or edit it: action: ADD makes a new memory of it",
     )
+
+
+def _check_action(candidate: Candidate) -> None:
+    if candidate.action not in ACTIONS:
+        raise UsageError(f"{candidate.action!r} is no action", hint=f"edit it: one of {', '.join(ACTIONS)}")
+    if candidate.action != "ADD" and not candidate.target:
+        raise UsageError("no memory is named that it would change", hint="edit it: add a target, or make it an ADD")
 
 
 def memory_folder(scope: Scope) -> str:

@@ -23,7 +23,7 @@ MIN_COLUMNS = 40
 _MAX_EVIDENCE = 5
 _MAX_QUOTE_LINES = 6
 _MAX_OTHERS = 10
-_SHORT = 12  # characters of the start of a key that fit among the keys to press
+_SHORT = 25  # characters of a kind that fit among the keys to press
 _CONTEXT = 2  # lines around a change
 _SAID_ABOVE = frozenset(("name", "type", "key", "source", "confidence", "description"))
 _DOING = {"ADD": "new memory", "UPDATE": "change of a memory", "SUPERSEDE": "new memory in place of another"}
@@ -45,7 +45,7 @@ def question(shown: Shown, others: Sequence[Waiting], place: str, columns: int, 
     """All lines of one question. `others`: those that are grouped with it; `place`: which question this is."""
     columns = max(columns, MIN_COLUMNS)
     candidate = shown.waiting.candidate
-    lines = [_rule(f"{place}  {_DOING[candidate.action]}", columns, paint)]
+    lines = [_rule(f"{place}  {_doing(candidate)}", columns, paint)]
     lines += _head(shown.waiting, columns, paint)
     lines += ["", paint("what", "key"), *_what(shown, columns)]
     lines += ["", paint("why", "key"), *_why(candidate.evidence, columns, paint)]
@@ -62,13 +62,13 @@ def question(shown: Shown, others: Sequence[Waiting], place: str, columns: int, 
 def key_lines(shown: Shown, others: Sequence[Waiting], columns: int, *, undoable: bool) -> list[str]:
     """The keys that may be pressed, a few to a line."""
     candidate, count = shown.waiting.candidate, len(others) + 1
-    start = key_start(candidate)
+    kind = reveal(f"{type_of(candidate)} {key_start(candidate)}*")
     keys = [
         "a approve",
         f"A all {count}" if others else "",
         "e edit",
         "r reject",
-        f"n never {type_of(candidate)} {reveal(start)}*" if start and len(start) <= _SHORT else "n never",
+        f"n never {kind}" if key_start(candidate) and len(kind) <= _SHORT else "n never",
         f"s skip {count}" if others else "s skip",
         "u undo" if undoable else "",
         "q quit",
@@ -91,7 +91,7 @@ def error_lines(error: MdmemError, columns: int, paint: Paint) -> list[str]:
 def summary(waiting: Waiting, columns: int, paint: Paint) -> list[str]:
     """A candidate in a listing: its key, what it is, and its one line."""
     candidate = waiting.candidate
-    facts = f"{candidate.action} {_scope(candidate)} . {reveal(type_of(candidate))} . {_belief(candidate)}"
+    facts = f"{reveal(candidate.action)} {_scope(candidate)} . {reveal(type_of(candidate))} . {_belief(candidate)}"
     weak = paint("  [weak]", "warn") if is_weak(waiting) else ""
     failed = [name for name, verdict in waiting.gates.items() if not verdict.passed and name != "confidence"]
     refused = paint(f"  [not passed: {', '.join(map(reveal, failed))}]", "warn") if failed else ""
@@ -205,6 +205,10 @@ def _where(shown: Shown, columns: int) -> Iterator[str]:
     folder = reveal(shown.scope.folder) if shown.scope else "not known here"
     place = f"{folder}/{reveal(shown.target.rel)}" if shown.target and candidate.action == "UPDATE" else folder
     yield from (f"  {line}" for line in wrapped(f"{_scope(candidate)}: {place}", columns - 2))
+
+
+def _doing(candidate: Candidate) -> str:
+    return _DOING.get(candidate.action, reveal(candidate.action))
 
 
 def _scope(candidate: Candidate) -> str:

@@ -47,7 +47,7 @@ class Bench:
             "user": Scope("user", None, str(root / "user")),
             "project": Scope("project", "acme", str(root / "acme" / ".mdmem")),
         }
-        (root / "acme" / ".mdmem").mkdir(parents=True)
+        (root / "acme" / ".mdmem").mkdir(parents=True, exist_ok=True)
         self.inbox = root / "inbox"
         self.ledger = Ledger(str(root / "ledger.db"))
         self.gates: Callable[[Waiting], Mapping[str, Verdict]] = lambda waiting: {}

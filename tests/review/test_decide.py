@@ -16,7 +16,10 @@ from mdmem.review.decide import approve, look, reject, undo
 from mdmem.review.marks import marks_of, was_rejected
 from tests.review.conftest import Bench, candidate
 
-OLD = "---\n# mine\nname: Release\nkey: release\ntitle_case: no\ntype: procedure # stays\nupdated: 2026-01-01\n---\nThe old way.\n"
+OLD = (
+    "---\n# mine\nname: Release\nkey: release\ntitle_case: no\ntype: procedure # stays\nupdated: 2026-01-01\n---\n"
+    "The old way.\n"
+)
 
 
 # --- approving ----------------------------------------------------------------------------------------
@@ -128,7 +131,7 @@ def test_a_key_that_the_same_memory_has_under_another_name_is_no_clash(bench: Be
         ({"scope_ref": "other"}, UntrustedError),
         ({"action": "UPDATE", "target": "gone"}, NotFoundError),
         ({"action": "SUPERSEDE", "target": "gone"}, NotFoundError),
-        ({"action": "UPDATE"}, NotFoundError),
+        ({"action": "UPDATE"}, UsageError),
         ({"fields": {"name": "x", "type": "procedure", "confidence": "high"}}, UsageError),
     ],
 )
@@ -210,7 +213,8 @@ def test_an_update_changes_the_text_and_what_it_names_and_nothing_else(bench: Be
 
     assert bench.memories() == {
         "ops/release.md": "---\n# mine\nname: How to release\nkey: release\ntitle_case: no\ntype: procedure # stays\n"
-        "updated: 2026-11-30\ntags: [make]\nverified:\n  - { by: human:ann, at: 2026-11-30T12:00:00Z }\n---\nThe new way.\n"
+        "updated: 2026-11-30\ntags: [make]\nverified:\n  - { by: human:ann, at: 2026-11-30T12:00:00Z }\n---\n"
+        "The new way.\n"
     }
     assert bench.waiting() == []
 
