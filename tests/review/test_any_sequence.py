@@ -16,8 +16,8 @@ from mdmem.errors import MdmemError
 from mdmem.review.decide import Done, approve, look, reject, undo
 from tests.review.conftest import Bench, candidate
 
-BODIES = ("Run make dist.\n", "Tag it first.\n", "# How\n\nAsk ann.\n")
-KEYS = ("", "deploy:a", "deploy:b")
+BODIES = ("Run make dist.\n", "# How\n\nAsk ann.\n")
+KEYS = ("", "deploy:a")
 MINE = "Written by hand, and never to be touched.\n"
 
 
@@ -45,7 +45,7 @@ class Decisions(RuleBasedStateMachine):
         body=st.sampled_from(BODIES),
         key=st.sampled_from(KEYS),
         action=st.sampled_from(["ADD", "ADD", "UPDATE", "SUPERSEDE"]),
-        about=st.sampled_from(["deploy:a", "deploy:b", "run-make-dist", "nothing"]),
+        about=st.sampled_from(["deploy:a", "run-make-dist", "nothing"]),
     )
     def propose(self, body: str, key: str, action: str, about: str) -> None:
         fields: dict[str, str | list[str]] = {"type": "procedure", **({"key": key} if key else {})}
@@ -82,6 +82,17 @@ class Decisions(RuleBasedStateMachine):
 
         assert self.bench.memories() == before
         assert self.inbox_bytes() == waiting | {f"{done.key}.md": files[f"{done.key}.md"]}
+
+    @precondition(lambda self: self.done and self.done[-1][0].decision == "approve")
+    @rule()
+    def approving_once_more_adds_nothing(self) -> None:
+        """As after a kill just before the candidate's file went, or when it is proposed once more."""
+        done, before = self.done[-1][0], self.bench.memories()
+        (self.bench.inbox / f"{done.key}.md").write_bytes(done.data)
+        again = approve(self.bench.desk, look(self.bench.desk, inbox.read(str(self.bench.inbox), done.key)))
+
+        assert self.bench.memories() == before
+        assert again.made == ()
 
     @rule(text=st.sampled_from(["More.\n", "---\nstatus: archived\n---\nOver.\n"]))
     def a_person_writes(self, text: str) -> None:

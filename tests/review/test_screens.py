@@ -59,8 +59,9 @@ def hostile(home: Home) -> None:
         "这一行很长,必须在八十列的终端里正确换行,不能少一个字。\n"
     )
     evidence = (Evidence("\x1b]8;;http://evil\x07click\x1b]8;;\x07 \u2066x", "co\x1b[1mdex", "s\n1", "/l\u202eog", 3),)
-    put(home, body, "A name\x1b[31m\u202e with\nmore", "fact", evidence=evidence, target="\x1b[5mrelease",
-        gates={"duplicate\x1b[7m": Verdict(False, "like \x1b[8mrelease")}, fields={"odd\u200b": "v\x1b[1m"})  # fmt: skip
+    gates, fields = {"duplicate\x1b[7m": Verdict(False, "like \x1b[8mrelease")}, {"odd\u200b": "v\x1b[1m"}
+    name, target = "A name\x1b[31m\u202e with\nmore", "\x1b[5mrelease"
+    put(home, body, name, "fact", evidence=evidence, target=target, gates=gates, fields=fields)
 
 
 def check(name: str, terminal: Terminal, home: Home, columns: int = 80) -> None:
