@@ -119,14 +119,15 @@ def _decide(app: App, who: dict[str, Any], wanted: Sequence[tuple[str, str]], as
         raise UsageError("one candidate is named twice", hint="say once what is to be done with it")
     new: set[str] = set()
     desk = desk_of(app, who, new)
+    by_key = {one.key: one for one in waiting}
     done: list[Done] = []
     failed: dict[str, MdmemError] = {}
-    for one in (one for one in waiting if one.key in chosen):
-        act = decide.approve if chosen[one.key] == "approve" else decide.reject
+    for key, decision in chosen.items():
+        act = decide.approve if decision == "approve" else decide.reject
         try:
-            done.append(act(desk, decide.look(desk, one)))
+            done.append(act(desk, decide.look(desk, by_key[key])))
         except MdmemError as error:
-            failed[one.key] = error
+            failed[key] = error
     _make_findable(done, new)
     if as_json:
         say.json_out([*map(_done_json, done), *(_failed_json(key, error) for key, error in failed.items())])
@@ -140,10 +141,12 @@ def _resolve(waiting: Sequence[Waiting], text: str) -> str:
     """The key of the candidate that is meant. Raises NotFoundError, AmbiguousError."""
     from mdmem.review.marks import text_of
 
-    words = text.rpartition("/")[2].removesuffix(".md").casefold()
-    named = [(one.key, one.key.casefold(), text_of(one.candidate, "key").casefold()) for one in waiting]
-    exact = [key for key, own, memory in named if words == own or text.casefold() == memory]
-    found = exact or [key for key, own, memory in named if words and (words in own or text.casefold() in memory)]
+    words = text.casefold().removesuffix(".md")
+    named = [(one, one.key.casefold(), text_of(one.candidate, "key").casefold()) for one in waiting]
+    exact = [one.key for one, own, memory in named if words in (own, memory) or text == one.path]
+    found = exact or [one.key for one, own, memory in named if words in own or words in memory]
+    if not words.strip():
+        raise UsageError("which candidate?", hint="see: mdmem review --list")
     if not found:
         raise NotFoundError(f"no candidate {text!r} waits", hint="see: mdmem review --list")
     if len(found) > 1:

@@ -9,9 +9,10 @@ from pathlib import Path
 import apsw
 import pytest
 
+import mdmem.ledger
 from mdmem.db import LEDGER
-from mdmem.errors import LedgerError
-from mdmem.ledger import Injection, Ledger, Use
+from mdmem.errors import LedgerError, UsageError
+from mdmem.ledger import Decided, Injection, Ledger, Use, decided_of, find_decision
 from tests.bed import Bed, memory
 
 NOW = "2026-11-29T10:00:00Z"
@@ -241,6 +242,39 @@ def test_a_ledger_of_version_1_keeps_its_history_and_leaves_a_copy(ledger: Ledge
     again = Ledger(str(path))
     assert len(again.given("claude", "s1")) == 1
     again.close()
+
+
+def test_a_ledger_of_version_2_keeps_what_was_injected(ledger: Ledger, tmp_path: Path) -> None:
+    path = tmp_path / "old.db"
+    version_1(path)
+    old = apsw.Connection(str(path))
+    old.execute((Path(mdmem.ledger.__file__).parent / "version-2.sql").read_text())
+    old.execute("PRAGMA user_version = 2")
+    old.close()
+    moved = Ledger(str(path))
+    moved.decided([Decided("mark", "reject", "tool", NOW)])
+
+    assert schema(moved) == schema(ledger)
+    assert find_decision(moved.db, "mark") == Decided("mark", "reject", "tool", NOW)
+    moved.close()
+
+
+def test_the_newest_decision_holds_until_it_is_taken_back(ledger: Ledger) -> None:
+    first, second = Decided("m", "reject", "tool", NOW), Decided("m", "approve", "stated", NOW)
+    ledger.decided([first])
+    ledger.decided([second, Decided("other", "never", "tool", NOW)])
+    assert find_decision(ledger.db, "m") == second
+
+    ledger.decided([], [second, Decided("unknown", "never", "tool", NOW)])
+    assert find_decision(ledger.db, "m") == first
+    assert find_decision(ledger.db, "unknown") is None
+
+
+@pytest.mark.parametrize("rows", ["x", [1], [["m"]], [["m", "perhaps", "tool", NOW]], [["m", "reject", 1, NOW]]])
+def test_what_is_no_list_of_decisions_is_refused(rows: object) -> None:
+    with pytest.raises(UsageError):
+        decided_of(rows)
+    assert decided_of(None) == []
 
 
 def test_a_migration_that_fails_leaves_the_ledger_as_it_was(tmp_path: Path) -> None:
