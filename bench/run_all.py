@@ -14,7 +14,7 @@ from pathlib import Path
 import measure
 
 QUICK = ("saves", "burst", "cold", "search", "growth")
-OF_MDMEM = ("cli",)
+OF_MDMEM = ("cli", "mcp")
 LONG = ("vectors", "idle", "install")
 
 

@@ -9,6 +9,10 @@ def main() -> int:
         from mdmem.agents.hook import main as hook
 
         hook(sys.argv[2:])
+    if sys.argv[1:] == ["mcp"]:
+        from mdmem.agents.pipe import main as mcp
+
+        return mcp()
     from mdmem.cli import main as command
 
     return command()

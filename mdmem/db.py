@@ -19,6 +19,7 @@ import apsw
 from mdmem.errors import LedgerError, LockError, MachineError
 
 BUSY_MS = 5_000
+FOREIGN_BUSY_MS = 1_000
 
 Connection = apsw.Connection
 # What a damaged or foreign file raises, when it is opened or much later. Text that is none is written by nobody.
@@ -46,8 +47,8 @@ class Kind(NamedTuple):
     synchronous: str
 
 
-INDEX = Kind("index", 0x6D644958, 2, "NORMAL")
-LEDGER = Kind("ledger", 0x6D644C47, 3, "FULL")
+INDEX = Kind("index", 0x6D644958, 3, "NORMAL")
+LEDGER = Kind("ledger", 0x6D644C47, 4, "FULL")
 
 
 def open_reader(kind: Kind, path: str, *, wait_s: float = 0.0) -> Connection:
@@ -86,6 +87,34 @@ def open_writer(kind: Kind, path: str) -> Connection:
             ) from error
         return open_writer(kind, path)
     return connection
+
+
+def open_foreign(path: str) -> Connection:
+    """Another program's database, to be read only, for a moment. Raises apsw.Error.
+
+    In WAL mode one that nobody holds has no journal, and reading it would make one beside it: it is taken as it lies.
+    """
+    from urllib.parse import quote  # not wanted by every command
+
+    flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_NOMUTEX | apsw.SQLITE_OPEN_URI
+    alone = "&immutable=1" if _is_wal(path) and not os.path.exists(f"{path}-wal") else ""
+    connection = apsw.Connection(f"file:{quote(os.fsencode(path))}?mode=ro{alone}", flags=flags)
+    try:
+        connection.set_busy_timeout(FOREIGN_BUSY_MS)
+        connection.execute("PRAGMA query_only = ON; PRAGMA trusted_schema = OFF").fetchall()
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _is_wal(path: str) -> bool:
+    """Whether a database keeps a write-ahead log, by its header."""
+    try:
+        with open(path, "rb") as file:
+            return file.read(20)[18:] == b"\x02\x02"
+    except OSError:
+        return False
 
 
 def _open_checked(kind: Kind, path: str) -> Connection:

@@ -95,6 +95,10 @@ class Bed:
         """(path, code) of every problem."""
         return {(str(row[0]), str(row[2])) for _, row in read.problems(self.db)}
 
+    def problems(self) -> list[tuple[str, Any]]:
+        """(folder, (path, line, code, message, hint)) of every problem."""
+        return read.problems(self.db)
+
     def find(self, text: str, mode: str = "keyword", *, now: datetime.datetime = NOW, **more: Any) -> list[Hit]:
         embedder = more.pop("embedder", None)
         ids = more.pop("folder_ids", None)

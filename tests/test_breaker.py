@@ -226,7 +226,7 @@ def test_f4_a_daemon_whose_lock_was_removed_ends_and_leaves_the_next_one_its_soc
     shutil.rmtree(home.mdmem / "run")
     second = Daemon(home)
     try:
-        assert first.process.wait(10) == 6
+        assert first.process.wait(10) == 5
         assert second.ask("ping")["pid"] == second.process.pid
     finally:
         second.stop()

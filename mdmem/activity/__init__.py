@@ -1,1 +1,31 @@
 """What agents write about their own work in, events out."""
+
+from mdmem.activity.cursor import from_hook
+from mdmem.activity.events import Event, Kind, Outcome, Source, Who
+from mdmem.activity.feed import Notes, Trouble, read_log
+from mdmem.activity.generic import Fields
+from mdmem.activity.harvest import Progress, harvest
+from mdmem.activity.places import READERS, Found, Place, detect, named
+from mdmem.activity.tail import Find, Tail
+
+__all__ = [
+    "READERS",
+    "Event",
+    "Fields",
+    "Find",
+    "Found",
+    "Kind",
+    "Notes",
+    "Outcome",
+    "Place",
+    "Progress",
+    "Source",
+    "Tail",
+    "Trouble",
+    "Who",
+    "detect",
+    "from_hook",
+    "harvest",
+    "named",
+    "read_log",
+]

@@ -47,3 +47,4 @@ class Event(NamedTuple):
     head: str = ""
     tail: str = ""
     path: str = ""  # edited: absolute where the log says so
+    call: Source | None = None  # ran: where the command stands, when its result stands elsewhere

@@ -67,6 +67,7 @@ class Turn(NamedTuple):
     budget: int = 4_000
     hidden_domains: frozenset[str] = frozenset()  # that the agent may not read
     recalls: bool = True  # False: notes and what is always given alone
+    noted: bool = True  # in the ledger
 
 
 class Freshness(Protocol):
@@ -96,7 +97,7 @@ def inject(
         new = [one for one in items if given.get(_place(one.entry), b"") != stamps.get(one.entry.id)]
         told = [one for one in new if looked.vouches_for(one.entry)]
         block = compose(told, limits_of(turn.agent, turn.budget), unread=unread)
-    if block.memories:
+    if block.memories and turn.noted:
         backend.injected(turn.agent or "", turn.session or "", [_noted(one, stamps) for one in block.memories])
     return _answer(block, making.degraded)
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from mdmem import document, files
 from mdmem.errors import Problem
 from mdmem.files import Found
+from mdmem.gates import secret_problems
 from mdmem.memory import Memory
 
 # Whether a [[link]] leads to something is not judged: it may name a memory of another scope, or one still to come.
@@ -38,6 +39,9 @@ def _look_into(root: Path, found: Found, kind: str) -> tuple[Memory | None, list
     if isinstance(read, Problem):
         return None, [read]
     path = files.printable(found.rel)
+    secrets = secret_problems(read.data, path)
+    if secrets:
+        return None, secrets
     parsed = document.parse(read.data, path)
     if parsed.empty or parsed.broken:
         return None, parsed.problems

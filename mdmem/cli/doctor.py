@@ -21,12 +21,18 @@ def doctor_command(as_json: bool) -> int:
       mdmem doctor
       mdmem doctor --json
     """
+    from mdmem.agents import doctor as agents
     from mdmem.app import App
     from mdmem.app.doctor import diagnose
+    from mdmem.app.recorded import read_hooks
+    from mdmem.daemon.ask import working_folder
+    from mdmem.daemon.service.checks import checks
 
     app = App()
     status, silent = _ask_daemon(app.paths.socket)
-    findings = [finding._asdict() | {"line": None} for finding in diagnose(app, status, silent)]
+    found = [*diagnose(app, status, silent), *checks(app.paths)]
+    found += agents.checks(working_folder(), read_hooks(app.paths.ledger_db))
+    findings = [finding._asdict() | {"line": None} for finding in found]
     if as_json:
         say.json_out(findings)
     else:

@@ -7,7 +7,6 @@ import subprocess
 import sys
 import tempfile
 import time
-from pathlib import Path
 from typing import IO, Any
 
 import click
@@ -16,10 +15,10 @@ from mdmem.cli import options, say
 from mdmem.cli.ask import warn_of_version
 from mdmem.config import Paths, find_paths
 from mdmem.daemon import client
-from mdmem.errors import LockError, MachineError, SilentError
+from mdmem.daemon.stop import stop
+from mdmem.errors import MachineError, MdmemError, SilentError
 
 START_S = 10.0
-STOP_S = 10.0
 
 
 @click.command()
@@ -107,32 +106,11 @@ def down_command(as_json: bool) -> None:
     Example:
       mdmem down
     """
-    from mdmem.db import WriterLock
-
-    paths = find_paths()
-    answer = client.ask(paths.socket, {"op": "stop"})
-    lock = WriterLock(paths.lock)
-    if answer is not None or Path(paths.lock).exists():
-        _wait_until_down(lock, answer)
+    answer = stop(find_paths())
     if as_json:
         say.json_out({"running": False, "stopped": answer is not None, "pid": answer.get("pid") if answer else None})
     else:
         say.out(f"mdmem stopped (pid {answer.get('pid')})" if answer else "mdmem was not running")
-
-
-def _wait_until_down(lock: Any, answer: dict[str, Any] | None) -> None:  # noqa: ANN401  # WriterLock: apsw is heavy
-    try:
-        lock.take("mdmem down", wait_s=STOP_S if answer else 0.0)
-    except LockError as error:
-        if answer is None and lock.holder().get("owner") != "the daemon":
-            return  # a command at work, and no daemon
-        pid = lock.holder().get("pid")
-        raise SilentError(
-            "the daemon still holds the lock, but does not answer",
-            where=lock.path,
-            hint=f"look at the process {pid}, and end it if it is mdmem: kill {pid}",
-        ) from error
-    lock.release()
 
 
 @click.command()
@@ -145,14 +123,21 @@ def daemon_command(log_file: bool) -> int:
       mdmem daemon
       systemd-run --user mdmem daemon
     """
+    import logging
+
     from mdmem.app import App
     from mdmem.daemon import logs
     from mdmem.daemon.run import run
 
     app = App(lasting=True)
-    if log_file:
-        app.prepare_folders()
-        logs.to_file(app.paths.log)
-    else:
+    if not log_file:
         logs.to_stderr()
-    return run(app)
+        return run(app)
+    app.prepare_folders()
+    logs.to_file(app.paths.log)
+    try:
+        return run(app)
+    except MdmemError as error:
+        # launchd lets what is said on stderr go.
+        logging.getLogger(__name__).error("not started", extra={"reason": str(error)})  # noqa: TRY400
+        raise

@@ -47,6 +47,10 @@ class Paths:
         return f"{self.state}/ledger.db"
 
     @property
+    def mcp_socket(self) -> str:
+        return f"{os.path.dirname(self.socket)}/mcp.sock"
+
+    @property
     def log(self) -> str:
         return f"{self.state}/mdmem.log"
 
@@ -118,6 +122,12 @@ def environment(prefix: str = "MDMEM_") -> dict[str, str]:
     return {k[len(prefix) :]: v for k, v in os.environ.items() if k.startswith(prefix) and k != "MDMEM_HOME"}
 
 
+def calling() -> tuple[str | None, str | None]:
+    """Which agent a program was started for, and the folder it works in, where variables say so."""
+    said = environment()
+    return said.get("AGENT", "").strip() or None, said.get("CWD", "").strip() or None
+
+
 def secret(name: str) -> str | None:
     """The value of a variable that the config names (`api_key_env`); None when unset or empty."""
     return os.environ.get(name, "").strip() or None
@@ -131,3 +141,35 @@ def editor() -> str | None:
 def wants_no_color() -> bool:
     """NO_COLOR is set and not empty (no-color.org)."""
     return bool(os.environ.get("NO_COLOR"))
+
+
+# What moves the folder in which an agent keeps its logs, what is below it, and where it is else.
+_LOG_ROOTS = {
+    "claude-code": [("CLAUDE_CONFIG_DIR", "", "~/.claude")],
+    "codex": [("CODEX_HOME", "", "~/.codex")],
+    "gemini-cli": [("GEMINI_CLI_HOME", ".gemini", "~/.gemini")],
+    "opencode": [("XDG_DATA_HOME", "opencode", "~/.local/share/opencode")],
+    "cursor": [("CURSOR_CONFIG_DIR", "", "~/.cursor"), ("CURSOR_DATA_DIR", "", "~/.cursor")],
+    "copilot-cli": [("COPILOT_HOME", "", "~/.copilot")],
+    "goose": [("GOOSE_PATH_ROOT", "data", ""), ("XDG_DATA_HOME", "goose", "~/.local/share/goose")],
+    "qwen-code": [("QWEN_RUNTIME_DIR", "", "~/.qwen")],
+    "openclaw": [("OPENCLAW_STATE_DIR", "", "~/.openclaw")],
+    "pi": [("PI_CODING_AGENT_DIR", "", "~/.pi/agent")],
+}
+_LOG_FILES = {"opencode": "OPENCODE_DB", "aider": "AIDER_CHAT_HISTORY_FILE"}
+
+
+def log_roots() -> dict[str, list[str]]:
+    """Agent -> the folders (or single files) in which it may keep its activity logs; none need exist."""
+    roots: dict[str, list[str]] = {}
+    for agent, known in _LOG_ROOTS.items():
+        for variable, below, usual in known:
+            moved = os.environ.get(variable, "").strip()
+            root = os.path.join(moved, below) if moved else usual
+            if root:
+                roots.setdefault(agent, []).append(os.path.abspath(os.path.expanduser(root.rstrip("/"))))
+    for agent, variable in _LOG_FILES.items():
+        named = os.environ.get(variable, "").strip()
+        if named and os.path.isabs(os.path.expanduser(named)):
+            roots.setdefault(agent, []).append(os.path.expanduser(named))
+    return {agent: list(dict.fromkeys(found)) for agent, found in roots.items()}

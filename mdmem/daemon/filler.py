@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import os
 import threading
 import time
 from collections.abc import Callable
@@ -13,6 +12,7 @@ from typing import Any
 
 from mdmem import document, files
 from mdmem.app import Store
+from mdmem.daemon.priority import lower_priority
 from mdmem.daemon.worker import Worker
 from mdmem.db import Connection, DatabaseError
 from mdmem.errors import Problem, SilentError
@@ -44,6 +44,7 @@ class Filler(threading.Thread):
         self.idle_s = idle_s
         self.loaded = False
         self.last_error: str | None = None
+        self.pulse = 0  # another number for as long as it gets on
         self._used_ns = time.monotonic_ns()
         self._resume_ns = 0
         self._canary_tries = 0
@@ -72,9 +73,10 @@ class Filler(threading.Thread):
     # --- its own thread -----------------------------------------------------------------
 
     def run(self) -> None:
-        _lower_priority()
+        lower_priority()
         while not self.worker.stopping.is_set():
             self.worker.new_pieces.wait(self._pause_s())
+            self.pulse += 1
             if self.worker.stopping.is_set():
                 break
             try:
@@ -151,6 +153,7 @@ class Filler(threading.Thread):
         for at in range(0, len(pieces), embedder.at_once):
             if self.worker.stopping.is_set():
                 break
+            self.pulse += 1
             part = pieces[at : at + embedder.at_once]
             for piece, result in zip(part, embedder.passages([texts[p.id] for p in part]), strict=True):
                 if isinstance(result, EmbedError):
@@ -245,9 +248,3 @@ def _tries(failed: tuple[Piece, EmbedError]) -> tuple[int, EmbedError]:
 
 def _backoff_s(tries: int, error: EmbedError) -> float:
     return max(error.retry_after_s or 0.0, min(FIRST_RETRY_S * 2.0 ** min(tries, 20), LAST_RETRY_S))
-
-
-def _lower_priority() -> None:
-    """Of the calling thread alone, where the system knows niceness of threads (Linux); elsewhere nothing."""
-    with contextlib.suppress(OSError, AttributeError):
-        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), 15)

@@ -1,4 +1,7 @@
-"""Our own logging: to stderr in the foreground, to a rotating file in the background. No memory text ever goes in."""
+"""Our own logging: to stderr in the foreground, to a rotating file in the background.
+
+No memory text ever goes in; should it all the same, no secret does.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,8 @@ import sys
 import time
 from io import TextIOWrapper
 
+from mdmem.gates import mask
+
 _PLAIN = frozenset(logging.LogRecord("", 0, "", 0, "", (), None).__dict__) | {"message", "asctime", "taskName"}
 REPEAT_S = 60.0  # the same message and facts are written at most once in this time
 
@@ -18,12 +23,21 @@ class JsonLines(logging.Formatter):
     """One JSON object a line: time, level, logger, message, and the facts given as `extra`."""
 
     def format(self, record: logging.LogRecord) -> str:
-        line = {"time": _utc(record.created), "level": record.levelname, "logger": record.name}
-        line["message"] = record.getMessage()
-        line |= {k: v for k, v in record.__dict__.items() if k not in _PLAIN}
+        line: dict[str, object] = {"time": _utc(record.created), "level": record.levelname, "logger": record.name}
+        line["message"] = mask(record.getMessage())
+        line |= {k: _masked(v) for k, v in record.__dict__.items() if k not in _PLAIN}
         if record.exc_info:
-            line["traceback"] = _traceback(record)
-        return json.dumps(line, ensure_ascii=False, default=str)
+            line["traceback"] = mask(_traceback(record))
+        return json.dumps(line, ensure_ascii=False, default=lambda value: mask(str(value)))
+
+
+def _masked(value: object) -> object:
+    """A fact without secrets, however deep they lie in it."""
+    if isinstance(value, str):
+        return mask(value)
+    if isinstance(value, dict):
+        return {_masked(k): _masked(v) for k, v in value.items()}
+    return [_masked(v) for v in value] if isinstance(value, (list, tuple, set)) else value
 
 
 class Readable(logging.Formatter):
@@ -32,7 +46,7 @@ class Readable(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         facts = " ".join(f"{k}={v}" for k, v in record.__dict__.items() if k not in _PLAIN and v is not None)
         text = f"{_utc(record.created)} {record.levelname.lower():7} {record.getMessage()} {facts}".rstrip()
-        return f"{text}\n{_traceback(record)}" if record.exc_info else text
+        return mask(f"{text}\n{_traceback(record)}" if record.exc_info else text)
 
 
 class NoFlood(logging.Filter):

@@ -12,17 +12,25 @@ from typing import Any
 
 from mdmem import __version__
 from mdmem.app import Answers, App
+from mdmem.config.service import take_managed
 from mdmem.daemon.filler import Filler
+from mdmem.daemon.helper import Helper
+from mdmem.daemon.instructions import Instructions
 from mdmem.daemon.live import Live, Readers
 from mdmem.daemon.server import PROTOCOL, Server
+from mdmem.daemon.service.notify import Part, Supervision
 from mdmem.daemon.watches import Watches
-from mdmem.daemon.worker import Worker
+from mdmem.daemon.worker import TICK_NS, Worker
 from mdmem.db import INDEX, DatabaseError, WriterLock, open_reader, quick_check
 from mdmem.hooks import Hooks
 
 log = logging.getLogger(__name__)
 
 STOP_S = 1.0
+MCP_HOST = (sys.executable, "-m", "mdmem.agents.mcp_host")  # of a room above: started, never imported
+LOOK_S = 2.0
+FILLER_S = 1_200.0
+LEARNER_S = 600.0
 
 
 class Daemon:
@@ -49,14 +57,35 @@ class Daemon:
         self.live = Live(app, self.worker, self.readers, self.filler, self.watches)
         self.answers = Answers(self.live)
         hurried = Live(app, self.worker, self.readers, self.filler, self.watches, hurried=True)
-        self.hooks = Hooks(Answers(hurried))
+        self.hooks = Hooks(Answers(hurried), heard=self.live.learner.heard)
         self.server = Server(app.paths.socket, self._handle, self.hooks.answer)
+        self.instructions = Instructions(self.worker, self.answers)
+        self.mcp = Helper(app.paths.mcp_socket, MCP_HOST)
+        self.supervision = Supervision(take_managed(), app.paths.socket, self._parts(), self._under_way)
+
+    def _parts(self) -> list[Part]:
+        return [
+            Part("worker", self.worker.is_alive, lambda: self.worker.pulse),
+            Part("watches", self.worker.is_alive, lambda: self.worker.tick_pulse, least_s=3 * TICK_NS / 1e9),
+            Part("server", self.server.is_alive),
+            # It waits for the worker, for servers, and for a processor that has nothing better to do.
+            Part("filler", self.filler.is_alive, lambda: self.filler.pulse, least_s=FILLER_S),
+            Part("instructions", self.instructions.is_alive),
+            Part("learner", self.live.learner.is_alive, lambda: self.live.learner.pulse, least_s=LEARNER_S),
+            Part("helper", self.mcp.is_alive),
+        ]
+
+    def _under_way(self) -> tuple[int, int] | None:
+        return self.worker.store.syncer.under_way
 
     def start(self) -> None:
         """The socket answers first; then the watches are armed; then everything is looked at."""
         self.worker.post(lambda store: self._first_look())
         self.worker.start()
         self.server.start()
+        self.mcp.start()
+        self.instructions.start()
+        self.live.learner.start()
         self.filler.start()
         log.info("started", extra={"version": __version__, "pid": os.getpid()})
 
@@ -90,24 +119,35 @@ class Daemon:
 
     def wait(self) -> int:
         """Until a signal, a `stop` request, or the end of the worker. Returns an exit code."""
-        while not self.done.wait(2.0):
+        self.supervision.look()
+        while not self.done.wait(min(LOOK_S, self.supervision.look_s)):
+            self.supervision.look()
             if not self.worker.is_alive():
                 log.error("the worker ended; stopping")
                 return 70
             if not (self.lock.is_in_place() and self.server.is_in_place()):
                 # The runtime folder is removed when its session ends. Nobody could reach this daemon, and the next one
-                # would not know of it: two would write.
+                # would not know of it: two would write. Not 6, which tells a service manager to leave it at that.
                 log.error("lock or socket were removed; stopping", extra={"path": self.app.paths.runtime})
-                return 6
+                return 5
         return 0
+
+    def reload(self) -> None:
+        self.supervision.tell("RELOADING=1")
+        self.live.reload_soon().add_done_callback(lambda _: self.supervision.tell("READY=1"))
 
     def stop(self) -> None:
         """Within a second; what is under way is finished or rolled back."""
+        self.supervision.tell("STOPPING=1")
         self.server.stop()
+        self.mcp.stop()
         self.worker.stop()
         self.worker.join(timeout=5 * STOP_S)
         self.watches.stop()
         self.filler.join(timeout=STOP_S)
+        self.instructions.join(timeout=STOP_S)
+        self.live.learner.wake()
+        self.live.learner.join(timeout=STOP_S)
         self.readers.close()
         self.lock.release()
         log.info("stopped")
@@ -130,7 +170,7 @@ def run(app: App) -> int:
     daemon = Daemon(app)
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: daemon.done.set())
-    signal.signal(signal.SIGHUP, lambda *_: daemon.live.reload_soon())
+    signal.signal(signal.SIGHUP, lambda *_: daemon.reload())
     try:
         daemon.start()
         return daemon.wait()

@@ -40,7 +40,7 @@ class Server(threading.Thread):
         self.handle = handle
         self.handle_hook = handle_hook
         self._free = threading.BoundedSemaphore(MAX_CONNECTIONS)
-        self._socket = _listen(path)
+        self._socket = listen(path)
         self._identity = file_identity(path)
         self._over = threading.Event()
 
@@ -89,7 +89,7 @@ class Server(threading.Thread):
                         connection.sendall(self._reply(line))
                         if len(line) > MAX_REQUEST_BYTES:
                             return
-        except (OSError, ValueError, LookupError, TypeError):
+        except (OSError, ValueError, LookupError, TypeError, RecursionError):
             return  # the caller went away, or is no hook of ours
         finally:
             self._free.release()
@@ -99,7 +99,9 @@ class Server(threading.Thread):
         a line with its size.
         """
         request = json.loads(line)
-        size = int(request["size"])
+        size = request["size"]
+        if not isinstance(size, int):
+            raise ValueError("no size")  # noqa: TRY004  # one kind of error for all that is no request
         payload = lines.read(size) if 0 <= size <= MAX_REQUEST_BYTES else b""
         printed = self.handle_hook(str(request["agent"]), str(request["event"]), payload)
         return b"hook %d\n" % len(printed) + printed
@@ -140,7 +142,7 @@ def peer_uid(connection: socket.socket) -> int:
     return int(struct.unpack("3i", data)[1])
 
 
-def _listen(path: str) -> socket.socket:
+def listen(path: str) -> socket.socket:
     """Bind the socket, 0600. A stale one is removed: the caller holds the lock, so nobody answers on it."""
     with contextlib.suppress(FileNotFoundError):
         os.unlink(path)

@@ -57,6 +57,7 @@ class Worker(threading.Thread):
         self.scopes: dict[str, Scope] = {}
         self.stopping = threading.Event()
         self.new_pieces = threading.Event()  # there may be pieces that wait for vectors
+        self.manifests_written = threading.Event()  # memories have changed, and it has been quiet since
         self._queue: queue.SimpleQueue[Change | Call | None] = queue.SimpleQueue()
         watch = app.settings.watch
         self._settle = Settle(quiet_ns=watch.quiet_ms * 1_000_000, max_ns=watch.max_ms * 1_000_000)
@@ -73,6 +74,9 @@ class Worker(threading.Thread):
         self._blocked: str | None = None
         self._unreadable: str | None = None  # why the scopes could not be read, when that was last said
         self.failure: BaseException | None = None
+        self.ticks = 0
+        self._steps = 0
+        self._resting = False
 
     # --- from other threads -------------------------------------------------------
 
@@ -96,12 +100,23 @@ class Worker(threading.Thread):
 
     def stop(self) -> None:
         self.stopping.set()
-        self.new_pieces.set()  # whoever waits for these looks whether to stop
+        for waited_for in (self.new_pieces, self.manifests_written):
+            waited_for.set()  # whoever waits for these looks whether to stop
         self._queue.put(None)
 
     @property
     def pending(self) -> int:
         return self._queue.qsize() + len(self._second)
+
+    @property
+    def pulse(self) -> int:
+        """Another number at each look, for as long as the worker gets on with its work or has none."""
+        return time.monotonic_ns() if self._resting else self._steps
+
+    @property
+    def tick_pulse(self) -> int:
+        """The same of the tick, which must come when the worker rests; long work keeps it waiting."""
+        return self.ticks if self._resting else self._steps
 
     # --- the loop ------------------------------------------------------------------
 
@@ -119,10 +134,12 @@ class Worker(threading.Thread):
     def _turn(self) -> None:
         before_ns = _awake_ns()
         timeout_s = max(self._next_ns() - time.monotonic_ns(), 0) / 1e9
+        self._resting = True
         try:
             item = self._queue.get(timeout=timeout_s)
         except queue.Empty:
             item = None
+        self._resting = False
         if _awake_ns() - before_ns > timeout_s * 1e9 + SLEPT_NS:
             self.rescan_all()
         # Callers that ask without a pause must not keep what is due from being done.
@@ -143,7 +160,13 @@ class Worker(threading.Thread):
         settled = self._settle.next_ns()
         return min([*times, settled] if settled is not None else times)
 
+    def _is_stopping(self) -> bool:
+        """For long work, which asks between files: that it asks shows that it gets on."""
+        self._steps += 1
+        return self.stopping.is_set()
+
     def _take(self, item: Change | Call) -> None:
+        self._steps += 1
         if isinstance(item, Change):
             self._settle.note(item.folder, item.rel, time.monotonic_ns())
             return
@@ -180,6 +203,7 @@ class Worker(threading.Thread):
         for folder in list(self.store.away):
             self._sync(folder, None)  # no event need tell that it is back
         self._on_tick()
+        self.ticks += 1
         if now_ns >= self._next_tidy_ns:
             self._next_tidy_ns = now_ns + TIDY_NS
             self.store.tidy(datetime.datetime.now(datetime.UTC))
@@ -271,7 +295,7 @@ class Worker(threading.Thread):
                 self._second.pop(folder, None)
         # A search that met a changed file waits for this: git is asked afterwards, on a thread of its own.
         hinted = folders is not None and None not in folders.values()
-        counts = sync_all(self.store, folders, self.stopping.is_set, ask_git=not hinted)
+        counts = sync_all(self.store, folders, self._is_stopping, ask_git=not hinted)
         now_ns = time.monotonic_ns()
         for folder in self.scopes if folders is None else folders:
             self._manifests.setdefault(folder, now_ns + MANIFEST_WAIT_NS)  # git may have been at work
@@ -304,7 +328,7 @@ class Worker(threading.Thread):
             self.store.away.discard(folder)
             return
         started_ns = time.monotonic_ns()
-        outcome = self.store.sync(scope, rels, second_look=second_look, should_stop=self.stopping.is_set)
+        outcome = self.store.sync(scope, rels, second_look=second_look, should_stop=self._is_stopping)
         now_ns = time.monotonic_ns()
         if outcome.unclear is None or outcome.unclear:
             self._second[folder] = (now_ns + int(SECOND_LOOK_S * 1e9), outcome.unclear)
@@ -347,8 +371,9 @@ class Worker(threading.Thread):
                 self._sync(folder, rels, second_look=True)
 
     def _poll(self, now_ns: int) -> None:
-        for folder, (when_ns, _) in list(self._polled.items()):
+        for folder, (when_ns, every_ns) in list(self._polled.items()):
             if when_ns <= now_ns:
+                self._polled[folder] = (now_ns + every_ns, every_ns)  # one that fails must not keep the tick waiting
                 self._sync(folder, None)
 
     def _write_manifests(self, now_ns: int) -> None:
@@ -360,6 +385,7 @@ class Worker(threading.Thread):
             del self._manifests[folder]
             if scope is not None and self.store.update_manifest(scope):
                 self._manifests[folder] = now_ns + MANIFEST_WAIT_NS
+            self.manifests_written.set()
 
     def _ask_git(self, now_ns: int) -> None:
         for folder, when_ns in list(self._dates.items()):

@@ -13,6 +13,7 @@ from mdmem.edit.fields import Fields, check_fields, check_new_problems, check_te
 from mdmem.edit.place import Guard, Written, anything, check, create_free, prepare, written
 from mdmem.errors import RefusedError, UsageError
 from mdmem.files import MAX_FILE_BYTES, write
+from mdmem.gates import refuse_secrets
 from mdmem.memory import DEFAULT_TYPE
 from mdmem.scope import Scope
 
@@ -40,9 +41,10 @@ def add(
     `created` are always written, `name` where the file name and the text don't say it as it is. Whether another file
     claims the same `key` is for the caller to ask.
     Raises: UsageError (empty text, a value that its key can't have, a name that no memory can have), RefusedError
-    (mounts, paths that leave the folder), MachineError.
+    (secrets, mounts, paths that leave the folder), MachineError.
     """
     root = prepare(scope)
+    refuse_secrets(file_name or "")
     draft = draft_of(scope, text, {"created": today.isoformat(), **known_names(fields)})
     rel = _rel_of(root, file_name or "") if file_name is not None else file_for(root, draft.title)
     check(guard, rel, draft.at(rel))
@@ -70,8 +72,9 @@ class Draft(NamedTuple):
 
 
 def draft_of(scope: Scope, text: str, fields: Fields) -> Draft:
-    """Text and fields as the bytes of a file, checked. Raises UsageError."""
+    """Text and fields as the bytes of a file, checked. Raises UsageError, and RefusedError for a secret."""
     check_text(text, "the text")
+    refuse_secrets(text, fields)  # before anything is said of a value
     check_fields(fields)
     text = text.removeprefix("\ufeff")
     if not text.strip():

@@ -13,6 +13,7 @@ from mdmem.edit.fields import check_fields, check_new_problems, key_in, says, sp
 from mdmem.edit.place import Guard, Written, anything, check, read, real, written
 from mdmem.errors import ChangedError, RefusedError, UsageError
 from mdmem.files import write
+from mdmem.gates import refuse_secrets
 
 # Of n writers at once one gets through in each round.
 _TRIES = 100
@@ -34,12 +35,14 @@ def change(
     `folder` and `rel` may be printable, as the index has them. `expected`: the bytes that the person saw; if the file
     holds others, ChangedError shows both. Without it the edit is made again on what another writer put there. A field
     keeps the spelling that the file has for it (`title` for `name`); removing one removes all its spellings.
-    Raises: UsageError for values that don't fit, NotFoundError, RefusedError for a file that can't be edited by line.
+    Raises: UsageError for values that don't fit, NotFoundError, RefusedError for secrets, and for a file that can't be
+    edited by line.
     """
     gone = set(unset)
     both = sorted(gone & set_.keys())
     if both:
         raise UsageError(f"'{both[0]}' can't be both set and removed", hint="choose one")
+    refuse_secrets("", set_)  # before anything is said of a value
     check_fields(set_)
 
     def edit(data: bytes) -> bytes:

@@ -8,6 +8,7 @@ from mdmem import files
 from mdmem.edit.place import Guard, Written, anything, check, read, real, written
 from mdmem.errors import MachineError, RefusedError, UsageError
 from mdmem.files import write
+from mdmem.gates import refuse_held
 
 
 def edit_in_editor(folder: str, rel: str, command: str, *, guard: Guard = anything) -> tuple[Written, bool]:
@@ -15,7 +16,9 @@ def edit_in_editor(folder: str, rel: str, command: str, *, guard: Guard = anythi
 
     `command`: words as in EDITOR, parted as a shell would but run without one; the file's path is added. The editor
     works on the file itself, so that everything it knows about the file stays; what the guard refuses is put back as it
-    was. Raises UsageError for a command that can't be run, MachineError where it ended with an error.
+    was. A text with a secret stays as the person saved it (nothing they wrote may be lost), out of the index like any
+    other such file; RefusedError says so. Raises UsageError for a command that can't be run, MachineError where it
+    ended with an error.
     """
     root, raw = real(folder, rel)
     before = read(root, raw)
@@ -27,6 +30,7 @@ def edit_in_editor(folder: str, rel: str, command: str, *, guard: Guard = anythi
     except RefusedError:
         write.replace(root, raw, before, expected=after)
         raise
+    refuse_held(after, files.printable(raw))
     return written(files.from_printable(folder), raw, after), after != before
 
 

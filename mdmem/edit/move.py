@@ -10,6 +10,7 @@ from mdmem import files
 from mdmem.edit.place import Guard, Written, anything, check, create_free, prepare, read, real, refuse_mount, written
 from mdmem.errors import MachineError, MdmemError, UsageError
 from mdmem.files import write
+from mdmem.gates import refuse_held
 from mdmem.scope import Scope
 
 
@@ -27,6 +28,7 @@ def move(source: Scope, rel: str, target: Scope, *, today: date, guard: Guard = 
         raise UsageError(f"this memory is in the scope {target.label} already", where=files.printable(rel))
     data = read(root, raw)
     check(guard, rel, data)
+    refuse_held(data, rel)  # from one's own folder it might go into a repository
     goal = prepare(target)
     placed = raw[:-3] + ".md"
     new, _ = create_free(goal, placed, lambda _: data, private=target.private)

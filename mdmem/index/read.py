@@ -250,6 +250,12 @@ def losers(db: Connection) -> dict[int, str]:
     return {as_int(row[0]): str(row[1]) for row in db.execute(sql)}
 
 
+def conflicts(db: Connection) -> list[tuple[int, int, str, bool]]:
+    """(winner's id, loser's id, reason, whether it waits for a person), in the order in which they were indexed."""
+    rows = db.execute("SELECT winner_id, loser_id, reason, waits FROM memory_conflict ORDER BY winner_id, loser_id")
+    return [(as_int(row[0]), as_int(row[1]), str(row[2]), bool(row[3])) for row in rows]
+
+
 def stamps(db: Connection, ids: Sequence[int]) -> dict[int, bytes]:
     """Id -> sha256 of the file, of these memories."""
     found: dict[int, bytes] = {}
@@ -349,6 +355,11 @@ def problems(db: Connection, folder_ids: Sequence[int] | None = None) -> list[tu
 
 def count_entries(db: Connection, folder_id: int) -> int:
     return as_int(scalar(db, "SELECT count(*) FROM memory_entry WHERE folder_id = ?", (folder_id,)))
+
+
+def count_of_source(db: Connection, folder_id: int, sources: Sequence[str]) -> int:
+    rows = f"SELECT count(*) FROM memory_entry WHERE folder_id = ? AND source IN ({marks(sources)})"
+    return as_int(scalar(db, rows, (folder_id, *sources)))
 
 
 def count_problems(db: Connection, folder_id: int) -> int:

@@ -35,6 +35,47 @@ CREATE TABLE injection (
 CREATE INDEX injection_session ON injection (agent, session) WHERE in_context = 1;
 CREATE INDEX injection_memory ON injection (scope, scope_ref, path, id);
 
+-- How far the activity logs of agents were read, and what is needed to go on from there.
+CREATE TABLE cursor (
+  path       BLOB PRIMARY KEY,  -- of the log, as the system has it
+  agent      TEXT NOT NULL,
+  device     INTEGER NOT NULL,
+  inode      INTEGER NOT NULL,
+  offset     INTEGER NOT NULL,  -- after the last complete line that was read; 0 for a database
+  line       INTEGER NOT NULL,  -- how many lines that were; -1: not counted yet
+  skipping   INTEGER NOT NULL,  -- 1: inside a line that is too long
+  head       BLOB NOT NULL,     -- hash of the first head_bytes: another one is another file
+  head_bytes INTEGER NOT NULL,
+  last       BLOB NOT NULL,     -- hash of the last bytes before offset
+  past       INTEGER NOT NULL,  -- offset at first contact: what stands before it was left out
+  state      TEXT NOT NULL,     -- JSON: what the reader remembers
+  memo       TEXT NOT NULL,     -- JSON: what those remember who look for things in the events
+  notes      TEXT NOT NULL,     -- JSON: counts of what could not be read
+  read_at    TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX cursor_inode ON cursor (device, inode);
+
+-- Records that were read, by a hash of the agent's own id: a fork or a resume repeats them. Kept for a year.
+CREATE TABLE seen_record (
+  key  INTEGER PRIMARY KEY,
+  day  INTEGER NOT NULL,         -- days since 1970-01-01
+  used INTEGER NOT NULL          -- 0: passed over, since it is older than the first contact
+) STRICT;
+
+-- What was found in the logs and is not a file yet.
+CREATE TABLE outbox (
+  id    INTEGER PRIMARY KEY AUTOINCREMENT,  -- never given twice
+  found BLOB NOT NULL,          -- JSON
+  at    TEXT NOT NULL
+) STRICT;
+
+-- How often a gate refused what was proposed.
+CREATE TABLE refusal (
+  gate  TEXT PRIMARY KEY,
+  count INTEGER NOT NULL,
+  last  TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
 -- What was decided about proposed memories; the newest of a mark holds. Content-free: marks are hashes.
 CREATE TABLE decision (
   id       INTEGER PRIMARY KEY,

@@ -10,12 +10,14 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from mdmem.db import LEDGER, Connection, as_int, open_writer, scalar, transaction
-from mdmem.ledger import decisions, injections
+from mdmem.ledger import cursors, decisions, injections
+from mdmem.ledger.cursors import Cursor
 from mdmem.ledger.decisions import Decided
 from mdmem.ledger.injections import Injection, Place
 
 KEEP_DAYS = 30
 HOOK = "hook"  # names of timers are "hook AGENT EVENT"
+_EPOCH = datetime.date(1970, 1, 1).toordinal()
 MAX_USED = 60
 
 
@@ -56,6 +58,11 @@ def find_hooks(db: Connection) -> dict[tuple[str, str], str]:
     rows = db.execute("SELECT name, last FROM timer WHERE name LIKE ?", (f"{HOOK} % %",))
     found = ((str(row[0]).split(" ", 2), str(row[1])) for row in rows)
     return {(agent, event): last for (_, agent, event), last in found}
+
+
+def find_refusals(db: Connection) -> dict[str, int]:
+    """How often each gate refused what was proposed."""
+    return {str(row[0]): as_int(row[1]) for row in db.execute("SELECT gate, count FROM refusal ORDER BY gate")}
 
 
 class Ledger:
@@ -141,6 +148,63 @@ class Ledger:
             ).fetchone()
         )
 
+    def cursor(self, path: bytes) -> Cursor | None:
+        return cursors.find_cursor(self.db, path)
+
+    def cursors_of(self, device: int, inode: int) -> list[Cursor]:
+        return cursors.find_by_inode(self.db, device, inode)
+
+    def noted_logs(self) -> list[tuple[bytes, str, str]]:
+        """Path, agent and notes (JSON) of each activity log of which something is noted."""
+        return cursors.all_notes(self.db)
+
+    def seen_records(self, keys: Sequence[int], *, used: bool = False) -> set[int]:
+        """Which of these records were seen before; `used`: only those that were not passed over as past."""
+        return cursors.seen(self.db, keys, used=used)
+
+    def tailed(
+        self,
+        now: str,
+        *,
+        cursor: Cursor | None = None,
+        instead_of: bytes | None = None,
+        keys: Sequence[int] = (),
+        used: bool = True,
+        found: Sequence[bytes] = (),
+    ) -> None:
+        """A part of an activity log was read, all at once: how far (in place of another path's cursor, where the file
+        was moved), the records that were used or only passed over, and what was found in them.
+        """
+        day = datetime.datetime.fromisoformat(now).toordinal() - _EPOCH
+        with transaction(self.db):
+            if instead_of is not None:
+                cursors.drop_cursor(self.db, instead_of)
+            if cursor is not None:
+                cursors.put_cursor(self.db, cursor, now)
+            cursors.put_seen(self.db, keys, day, used=used)
+            cursors.put_found(self.db, found, now)
+
+    def start_tails(self, made: Sequence[Cursor], now: str) -> None:
+        """Logs that were met for the first time."""
+        with transaction(self.db):
+            for cursor in made:
+                cursors.put_cursor(self.db, cursor, now)
+
+    def waiting(self, limit: int = 100) -> list[tuple[int, bytes]]:
+        """What was found in activity logs and is not a file yet, the oldest first: (id, JSON)."""
+        return cursors.waiting(self.db, limit)
+
+    def filed(self, ids: Sequence[int]) -> None:
+        """These are files now."""
+        with transaction(self.db):
+            cursors.drop_found(self.db, ids)
+
+    def expire_records(self, now: str) -> None:
+        today = datetime.datetime.fromisoformat(now)
+        before = today - datetime.timedelta(days=cursors.SEEN_DAYS)
+        with transaction(self.db):
+            cursors.expire(self.db, today.toordinal() - _EPOCH, before.strftime("%Y-%m-%dT%H:%M:%SZ"))
+
     def last(self, timer: str) -> str | None:
         """When something that is done now and then was done last; None when it never was."""
         found = scalar(self.db, "SELECT last FROM timer WHERE name = ?", (timer,))
@@ -149,6 +213,15 @@ class Ledger:
     def note_hook(self, agent: str, event: str, now: str) -> None:
         """A hook of an agent came in: the proof that it fires."""
         self.note(f"{HOOK} {agent} {event}", now)
+
+    def refused(self, gate: str, now: str) -> None:
+        """A gate refused what was proposed."""
+        with transaction(self.db):
+            self.db.execute(
+                "INSERT INTO refusal VALUES (?, 1, ?)"
+                " ON CONFLICT DO UPDATE SET count = count + 1, last = excluded.last",
+                (gate, now),
+            )
 
     def note(self, timer: str, now: str) -> None:
         with transaction(self.db):

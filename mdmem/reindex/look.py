@@ -13,6 +13,7 @@ from typing import NamedTuple
 from mdmem import document
 from mdmem.errors import Problem
 from mdmem.files import Found, Read, Reader, printable
+from mdmem.gates import secret_problems
 from mdmem.index import Row, Stat, make_row
 from mdmem.index.read import LAST_TEXT, Known
 from mdmem.scope import Scope
@@ -46,6 +47,12 @@ class Broken(NamedTuple):
     problems: list[Problem]
 
 
+class Held(NamedTuple):
+    """It holds a secret: it stays out of the index, all of it, until that is gone from the file."""
+
+    problems: list[Problem]
+
+
 class Readable(NamedTuple):
     """A memory, with whatever is odd about its file."""
 
@@ -53,7 +60,7 @@ class Readable(NamedTuple):
     problems: list[Problem]
 
 
-Finding = Gone | Same | Unclear | Unreadable | Broken | Readable
+Finding = Gone | Same | Unclear | Unreadable | Broken | Held | Readable
 
 
 def look_into(
@@ -85,6 +92,9 @@ def _parse(
     aliases: Mapping[str, str],
 ) -> Finding:
     path = printable(file.rel)
+    secrets = secret_problems(read.data, path)
+    if secrets:
+        return Held(secrets)  # and no other problem: their messages quote the file
     parsed = document.parse(read.data, path)
     was_good = known is not None and not known.broken
     if not second_look and ((parsed.empty and known is not None) or (parsed.broken and was_good)):

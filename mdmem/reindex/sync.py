@@ -20,7 +20,7 @@ from mdmem.index import Row, Vectors, fold, read
 from mdmem.index.read import Folder, Known
 from mdmem.index.write import Writer
 from mdmem.ledger import Ledger
-from mdmem.reindex.look import Broken, Finding, Gone, Readable, Same, Unclear, Unreadable, look_into, rfc3339
+from mdmem.reindex.look import Broken, Finding, Gone, Held, Readable, Same, Unclear, Unreadable, look_into, rfc3339
 from mdmem.reindex.plan import MASS, is_mass_removal, plan
 from mdmem.scope import Scope
 
@@ -53,6 +53,7 @@ class Syncer:
         self.writer = Writer(db, self.vectors)
         self.ledger = ledger
         self.aliases = aliases
+        self.under_way: tuple[int, int] | None = None  # files done, and of how many, for whoever wants to tell
 
     def sync(
         self,
@@ -74,6 +75,8 @@ class Syncer:
         except BaseException:
             self.writer.forget_caches()
             raise
+        finally:
+            self.under_way = None
 
 
 class _Pass:
@@ -101,7 +104,7 @@ class _Pass:
         self.touched = 0  # same bytes, other times: nothing for a person, but dates may follow
         self.unclear: set[str] = set()
         self.keys: set[str] = set()
-        self.unreadable: list[Problem] = []
+        self.kept_out: list[Problem] = []  # why files that are there are not looked into, or not indexed
 
     def run(self, hints: Iterable[str] | None) -> Outcome:
         folder = self._folder()
@@ -136,6 +139,7 @@ class _Pass:
         removed = {row.path: row for row in todo.removed}
         batches = [todo.read[at : at + BATCH] for at in range(0, len(todo.read), BATCH)] or [[]]
         for n, batch in enumerate(batches):
+            self.s.under_way = (n * BATCH, len(todo.read))
             with files.Reader(self.root) as reader:
                 findings = [(file, self._look(reader, file, known)) for file in batch if not self.should_stop()]
             if self.should_stop():
@@ -192,18 +196,26 @@ class _Pass:
             case Unclear():
                 self.unclear.add(file.rel)
             case Unreadable(problem):
-                self.unreadable.append(problem)
+                self.kept_out.append(problem)
             case Broken(stat, sha256, problems) if row:
                 self.s.writer.mark_broken(row.id, stat, sha256, rfc3339(stat.mtime_ns))
                 self._problems(path, "file", problems)
                 self.changed += 1
             case Gone() if row:
                 removed[path] = row
+            case Held(problems):
+                self._hold(path, row, problems, removed)
             case Readable(new, problems):
                 self._put(new, row, removed)
                 self._problems(path, "file", problems)
             case _:
                 self._problems(path, "file", [])
+
+    def _hold(self, path: str, row: Known | None, problems: list[Problem], removed: dict[str, Known]) -> None:
+        self.kept_out += problems
+        self._problems(path, "file", [])
+        if row:
+            removed[path] = row
 
     def _put(self, new: Row, row: Known | None, removed: dict[str, Known]) -> None:
         self.keys.add(fold(new.memory.key))
@@ -242,7 +254,7 @@ class _Pass:
             self._note_key(row.id)
             self.s.writer.drop(row.id)
             self._problems(row.path, "file", [])
-        self._scan_problems(paths, [*scan.problems, *self.unreadable])
+        self._scan_problems(paths, [*scan.problems, *self.kept_out])
         self.s.writer.resolve(self.folder_id, None if whole else self.keys)
         self._note_folder(scan, removed, whole=whole)
 

@@ -96,7 +96,7 @@ def test_the_groups_of_the_help_are_those_of_the_table():
 
 
 def test_every_command_that_prints_data_takes_json():
-    silent = {"daemon", "hook", "completion", "config", "config path", "config set", "config edit"}
+    silent = {"daemon", "hook", "mcp", "service", "completion", "config", "config path", "config set", "config edit"}
     without = {name for name, command in every_command() if "as_json" not in {p.name for p in command.params}}
 
     assert {name for name in without if not name.startswith("debug")} == silent

@@ -18,7 +18,11 @@ from mdmem.daemon import client
 from mdmem.daemon import server as server_module
 from mdmem.daemon.server import MAX_CONNECTIONS, MAX_REQUEST_BYTES, Server
 from mdmem.errors import MachineError, SilentError
-from tests.conftest import Daemon, Home, wait_until
+from tests.conftest import LIMIT_S, Daemon, Home, wait_until
+
+
+def no_hooks(agent: str, event: str, payload: bytes) -> bytes:
+    return b""
 
 
 def connect(daemon: Daemon) -> socket.socket:
@@ -128,7 +132,7 @@ def test_callers_that_go_away_early_leave_nothing_behind(shared: Daemon) -> None
 def test_more_silent_callers_than_there_is_room_for_are_let_go_of(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server_module, "IDLE_S", 0.3)
     path = str(home.folder / "s")
-    server = Server(path, lambda request: {"ok": True})
+    server = Server(path, lambda request: {"ok": True}, no_hooks)
     server.start()
     silent = []
     try:
@@ -182,7 +186,7 @@ def test_k7_another_user_is_refused_even_where_the_socket_can_be_reached(home: H
     home.folder.chmod(0o755)
     path = home.folder / "s"
     asked: list[Any] = []
-    server = Server(str(path), lambda request: {"ok": asked.append(request) is None})
+    server = Server(str(path), lambda request: {"ok": asked.append(request) is None}, no_hooks)
     server.start()
     try:
         assert path.stat().st_mode & 0o777 == 0o600
@@ -205,7 +209,7 @@ def test_k7_another_user_is_refused_even_where_the_socket_can_be_reached(home: H
 
 def test_a_socket_that_cannot_be_made_is_said_in_words(home: Home) -> None:
     with pytest.raises(MachineError, match="socket cannot be made"):
-        Server(str(home.folder / ("x" * 200)), lambda request: {})
+        Server(str(home.folder / ("x" * 200)), lambda request: {}, no_hooks)
 
 
 def test_accepting_goes_on_when_no_file_handle_was_left(home: Home) -> None:
@@ -215,7 +219,7 @@ import resource, socket, time
 from mdmem.daemon import client
 from mdmem.daemon.server import Server
 path = {str(home.folder / "s")!r}
-server = Server(path, lambda request: {{"ok": True}})
+server = Server(path, lambda request: {{"ok": True}}, lambda *_: b"")
 waiting = [socket.socket(socket.AF_UNIX) for _ in range(3)]
 import os
 taken = []
@@ -237,3 +241,45 @@ server.stop()
         [sys.executable, "-c", code], capture_output=True, text=True, env=home.env, check=False, timeout=30
     )
     assert done.returncode == 0, done.stderr
+
+
+def ask_hook(daemon: Daemon, sent: bytes) -> bytes:
+    """What comes back before the connection is closed."""
+    with socket.socket(socket.AF_UNIX) as connection:
+        connection.settimeout(LIMIT_S)
+        connection.connect(daemon.socket)
+        connection.sendall(sent)
+        connection.shutdown(socket.SHUT_WR)
+        with connection.makefile("rb") as said:
+            return said.read()
+
+
+HOOK = b'{"v": 1, "op": "hook", "agent": "claude-code", "event": "SessionEnd", "size": %s}\n'
+
+
+@pytest.mark.parametrize(
+    ("size", "payload", "reply"),
+    [
+        (b"2", b"{}", b"hook 0\n"),
+        (b"3", b"{}", b"hook 0\n"),  # cut off
+        (b"0", b"", b"hook 0\n"),
+        (b"-1", b"{}", b"hook 0\n"),
+        (b"99999999999", b"{}", b"hook 0\n"),
+        (b'"x"', b"{}", b""),
+        (b"null", b"{}", b""),
+        (b"1e400", b"{}", b""),
+    ],
+)
+def test_a_hook_request_is_answered_in_a_frame_or_not_at_all(
+    daemon: Daemon, size: bytes, payload: bytes, reply: bytes
+) -> None:
+    assert ask_hook(daemon, HOOK % size + payload) == reply
+    assert daemon.ask("ping")["ok"]
+
+
+@pytest.mark.parametrize(
+    "rest", [b'"agent"', b'"a": ' + b"[" * 100_000, b'"size": 0}', b'"size": 0, "agent": "codex"}']
+)
+def test_half_a_hook_request_is_no_answer(daemon: Daemon, rest: bytes) -> None:
+    assert ask_hook(daemon, b'{"v": 1, "op": "hook", ' + rest + b"\n") == b""
+    assert daemon.ask("ping")["ok"]

@@ -9,10 +9,9 @@ from pathlib import Path
 import apsw
 import pytest
 
-import mdmem.ledger
 from mdmem.db import LEDGER
 from mdmem.errors import LedgerError, UsageError
-from mdmem.ledger import Decided, Injection, Ledger, Use, decided_of, find_decision
+from mdmem.ledger import Cursor, Decided, Injection, Ledger, Use, decided_of, find_decision
 from tests.bed import Bed, memory
 
 NOW = "2026-11-29T10:00:00Z"
@@ -210,12 +209,16 @@ def test_injections_follow_a_rename_and_leave_after_thirty_days(ledger: Ledger) 
 
 def version_1(path: Path) -> None:
     """A ledger as the first version made it, with one use in it."""
+    older(path, 1)
+
+
+def older(path: Path, version: int) -> None:
     made = apsw.Connection(str(path))
     made.execute("PRAGMA journal_mode = WAL")
-    made.execute((Path(__file__).parent / "version-1.sql").read_text())
+    made.execute((Path(__file__).parent / f"version-{version}.sql").read_text())
     made.execute("INSERT INTO memory_use VALUES ('user', '', 'a.md', NULL, 7, '2026-11-01T00:00:00Z', NULL)")
     made.execute("INSERT INTO timer VALUES ('tidy', '2026-11-01')")
-    made.execute(f"PRAGMA application_id = {LEDGER.application_id}; PRAGMA user_version = 1")
+    made.execute(f"PRAGMA application_id = {LEDGER.application_id}; PRAGMA user_version = {version}")
     made.close()
 
 
@@ -244,17 +247,14 @@ def test_a_ledger_of_version_1_keeps_its_history_and_leaves_a_copy(ledger: Ledge
     again.close()
 
 
-def test_a_ledger_of_version_2_keeps_what_was_injected(ledger: Ledger, tmp_path: Path) -> None:
+def test_a_ledger_of_version_3_learns_to_keep_decisions(ledger: Ledger, tmp_path: Path) -> None:
     path = tmp_path / "old.db"
-    version_1(path)
-    old = apsw.Connection(str(path))
-    old.execute((Path(mdmem.ledger.__file__).parent / "version-2.sql").read_text())
-    old.execute("PRAGMA user_version = 2")
-    old.close()
+    older(path, 3)
     moved = Ledger(str(path))
     moved.decided([Decided("mark", "reject", "tool", NOW)])
 
     assert schema(moved) == schema(ledger)
+    assert moved.use("user", None, "a.md") == Use(7, "2026-11-01T00:00:00Z")
     assert find_decision(moved.db, "mark") == Decided("mark", "reject", "tool", NOW)
     moved.close()
 
@@ -275,6 +275,20 @@ def test_what_is_no_list_of_decisions_is_refused(rows: object) -> None:
     with pytest.raises(UsageError):
         decided_of(rows)
     assert decided_of(None) == []
+
+
+def test_a_ledger_of_version_2_learns_to_keep_cursors(ledger: Ledger, tmp_path: Path) -> None:
+    path = tmp_path / "old.db"
+    older(path, 2)
+    moved = Ledger(str(path))
+    moved.tailed(NOW, cursor=Cursor(b"/a.jsonl", "codex", 1, 2, 300, 4), keys=[-5], found=[b"{}"])
+
+    assert schema(moved) == schema(ledger)
+    assert moved.use("user", None, "a.md") == Use(7, "2026-11-01T00:00:00Z")
+    assert moved.cursor(b"/a.jsonl") == Cursor(b"/a.jsonl", "codex", 1, 2, 300, 4)
+    assert moved.seen_records([-5, 6]) == {-5}
+    assert [found for _, found in moved.waiting()] == [b"{}"]
+    moved.close()
 
 
 def test_a_migration_that_fails_leaves_the_ledger_as_it_was(tmp_path: Path) -> None:

@@ -1,0 +1,170 @@
+"""An English sentence in, the lasting order in it out: never, always, from now on, must."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from mdmem.candidates.own_words import QUOTED
+
+SURE, LIKELY, WEAK = 1.0, 0.8, 0.5
+
+
+class Order(NamedTuple):
+    """`text`: as it was said; `about`: what its key is made of, the same for the same wish in other words."""
+
+    text: str
+    about: str
+    confidence: float
+
+
+def _any(*words: str) -> str:
+    """An alternation of words, `_` standing for a space."""
+    return "|".join(word.replace("_", " ") for text in words for word in text.split())
+
+
+_ASKING = re.compile(
+    r"(?:do(?! not| n)|when(?!ever| [^?,]+, (?:please |always |never |do))|"
+    + _any(
+        "why how what where which who whose is are was were does did can could should shall would will",
+        "has have had isn't aren't don't_you didn't doesn't won't shouldn't am may_i any_idea",
+    )
+    + r")\b",
+    re.IGNORECASE,
+)
+_LEAD = re.compile(
+    r"(?:(?:"
+    + _any(
+        "please pls also_note also and but so okay ok oh hey hi btw by_the_way note_that note important rule reminder",
+        "one_more_thing one_thing remember_that remember again then well just finally in_general generally as_a_rule",
+        "thanks i_want_you_to i_need_you_to i'd_like_you_to you_should you_must you_have_to you_need_to be_sure_to",
+        "make_sure_to make_sure_that_you make_sure_you we_should we_must we_have_to let's lets",
+    )
+    + r"|you(?= (?:always|never)))\b[\s,:!—–-]*)*",
+    re.IGNORECASE,
+)
+# Not for ever: this task, this hour, until something.
+_ONE_OFF = re.compile(
+    r"\b(?:"
+    + _any(
+        "this_time for_now right_now just_now today tonight tomorrow yet temporarily for_the_moment at_the_moment",
+        "just_this once_more meanwhile while_i while_we while_you",
+    )
+    + r"|now\b|this (?:week|morning|afternoon|session|pr|branch|task|change|commit|ticket|sprint|run|once|one)"
+    r"|in this (?:pr|change|task)|until (?:i|we|the|it|then)\b|the (?:last|next|first) (?:one|time|commit)"
+    r"|(?:so|before|until) i can)",
+    re.IGNORECASE,
+)
+_FROM_NOW = re.compile(r"from (?:now|here|today) on(?: out)?", re.IGNORECASE)
+_POINTING = re.compile(
+    rf"\b(?:{_any('this that these those it them here there him her above below')})\b", re.IGNORECASE
+)
+_UNNAMED = re.compile(r"\s+(?:this|that|these|those|it|them)\b", re.IGNORECASE)  # only the talk tells what it is about
+
+# What follows "never" or "always" in a story rather than in an order.
+_NO_ORDER = frozenset(
+    """mind been be being had has was were got gotten seen heard knew known thought said saw went came found made worked
+    had finished happened returned saved started loaded ran did does is are gets goes comes fails failed works returns
+    shows throws hangs crashes quite really again before once good great nice bad a an the my mine happy ready available
+    wrong right true false null there here hidden visible present called used set met tried wanted liked loved
+    understood it this that i we you they he she everything nothing something can could may might will would
+    should""".split()
+)
+_IDLE = frozenset(
+    """worry bother forget mind care know think see understand get want need have like believe remember stop hesitate
+    panic feel be seem look wait ask tell sorry""".split()
+)
+_BASE_FORMS = frozenset(
+    """focus bias canvas alias process pass press address access discuss express miss guess cross need seed feed embed
+    shed bring ping string proceed exceed speed bed wed ring sing spring sling cling""".split()
+)
+_DESCRIBED = re.compile(  # the subject of a "must" that describes, guesses, or tells what to build
+    r"(?:"
+    + _any(
+        "it that this there he she they i something someone which what who these those yes the add implement make",
+        "create write fix build show check ensure validate test change update rename explain translate display print",
+    )
+    + r")\b",
+    re.IGNORECASE,
+)
+_VERB = r"(?P<verb>[A-Za-z][A-Za-z'-]*)"
+_CUES = tuple(
+    (re.compile(cue + _VERB, re.IGNORECASE), confidence)
+    for cue, confidence in (
+        (r"never (?:ever )?", SURE),
+        (r"always ", SURE),
+        (r"(?:do not|don'?t|do n't) ever ", SURE),
+        (r"(?:must|should) (?:always|never) ", SURE),
+        (
+            r"(?:from (?:now|here|today) on(?: out)?|going forward|henceforth|in (?:the )?future)\b[,:]?\s+"
+            r"(?:please )?",
+            SURE,
+        ),
+        (
+            r"(?:whenever|every time|each time|any time) .{3,120}?, (?:please |you (?:must|should) )?"
+            r"(?:always |never |first )?",
+            LIKELY,
+        ),
+        (r"(?:when|while) (?:you |\w+ing ).{2,80}?, (?:please )?(?:always|never) ", SURE),
+        (r"before (?:every|each|any|all) .{3,80}?, (?:please |you must )?(?:always )?", LIKELY),
+        (
+            r"(?:all|every|each|any|no) [\w' /-]{2,60}? (?:must|may not|have to|has to) (?:always |never |not )?",
+            LIKELY,
+        ),
+        (r"[A-Za-z][\w-]*(?: [\w-]+){0,3}s must (?:always |never |not )?", LIKELY),
+        (r"[\w' /-]{2,60}? must (?:always|never) ", LIKELY),
+    )
+)
+_BARE_CUES = tuple(
+    re.compile(cue + _VERB, re.IGNORECASE)
+    for cue in (r"must (?:not )?", r"we (?:always|never) ", r"(?:do not|don'?t) ")
+)
+_FILLERS = frozenset(
+    "please pls ever directly just really simply also again the a an any our my your thanks ok".split()
+)
+
+
+def is_question(sentence: str) -> bool:
+    return sentence.rstrip(" \"')").endswith(("?", "？")) or bool(_ASKING.match(sentence))
+
+
+def order(sentence: str, where: re.Pattern[str]) -> Order | None:
+    """`where`: what may stand before an order to say that it holds everywhere."""
+    body = _LEAD.sub("", sentence, count=1)
+    if not body or QUOTED in body[:30] or _ONE_OFF.search(_FROM_NOW.sub("", body)) or is_question(body):
+        return None
+    core = where.sub("", body, count=1)
+    for cue, confidence in _CUES:
+        found = cue.match(core)
+        if found and _commands(found, core):
+            unclear = _UNNAMED.match(core, found.end())
+            return Order(body, _about(body), WEAK if unclear else confidence)
+    if any((found := cue.match(core)) and _commands_barely(found, core) for cue in _BARE_CUES):
+        return Order(body, _about(body), WEAK)
+    return None
+
+
+def _commands(found: re.Match[str], text: str) -> bool:
+    verb, rest = found["verb"].lower(), text[found.end() :]
+    if "must" in found[0].lower():
+        story = verb == "have" and re.match(r"\s+(?:been|\w+ed|got|had|gone|run|broken|taken|done|made|lost)\b", rest)
+        return not story and not _DESCRIBED.match(found[0])
+    if not rest.strip(" .!,"):
+        return False
+    return verb not in _NO_ORDER and (not re.search(r"(?:[^s]s|ed|ing)\Z", verb) or verb in _BASE_FORMS)
+
+
+def _commands_barely(found: re.Match[str], text: str) -> bool:
+    """A plain "don't use axios" may mean ever or today; "don't do that" means today."""
+    if found["verb"].lower() in _IDLE or _POINTING.search(text, found.end()):
+        return False
+    return _commands(found, text)
+
+
+def _about(text: str) -> str:
+    """What "Never push to main directly, please." is about: never push to main."""
+    first = re.split(r"[:;,.!—–(]|\s-\s|\bunless\b|\bbecause\b|\bsince\b|\bso that\b", text, maxsplit=1)[0]
+    first = first if len(first.split()) >= 3 else text
+    low = re.sub(r"\b(?:do not|don'?t)(?: ever)?\b|\bnever ever\b|\bmust (?:not|never)\b", "never", first.lower())
+    words = [word for word in re.findall(r"[\w@./+'-]+", low) if word.strip("'.") not in _FILLERS]
+    return " ".join(words[:10])

@@ -1,0 +1,111 @@
+"""A person's message in, what they want to hold from now on out: "never …", "always …", 以后…, "remember: …".
+
+Precision before all: a wrong rule is obeyed for ever. A sentence must be an order, must mean more than this task, must
+be the person's own words (not pasted, quoted or in code), and must not be a question or a description.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from mdmem.candidates import orders_en, orders_zh
+from mdmem.candidates.orders_en import SURE
+from mdmem.candidates.own_words import BULLET, QUOTED, own_words
+from mdmem.document.slugs import slug
+
+_MAX_MESSAGE, _MAX_RULE, _MIN_RULE = 20_000, 400, 4
+_MAX_KEY_BYTES = 90
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """`text`: as it was said; `type`: rule or fact; `everywhere`: it says that it holds in all projects."""
+
+    key: str
+    text: str
+    type: str
+    confidence: float
+    everywhere: bool = False
+
+
+def find(message: str) -> list[Wish]:
+    """The lasting wishes of one message, in their order, each once."""
+    found: dict[str, Wish] = {}
+    for sentence in _sentences(own_words(message[:_MAX_MESSAGE])):
+        wish = _explicit(sentence) or _ordered(sentence)
+        if wish and _MIN_RULE <= len(wish.text) <= _MAX_RULE:
+            found.setdefault(wish.key, wish)
+    return list(found.values())
+
+
+_END = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？；!?;\n])|\n+")
+_POLITE = r"(?:and |but |also |please )?"
+_CUE_AFTER = re.compile(
+    r"(?:,|;|—|–| -)?\s+(?:and|but|also|so|then|plus)\s+(?=(?:please\s+|also\s+)*"
+    r"(?:never|always|don'?t ever|do not ever|from now on|make sure (?:to|you) (?:always|never))\b)"
+    rf"|(?:,|;|—|–| - |:)\s*{_POLITE}(?=(?:please )?"
+    r"(?:never|always|don'?t ever|do not ever|from now on|going forward)\b)",
+    re.IGNORECASE,
+)
+_STORY = re.compile(r"(?:it|he|she|they|i|we|this|that|the|there|my|our|because|when|if|since)\b", re.IGNORECASE)
+_HAN, _WORD = re.compile(r"[\u4e00-\u9fff]"), re.compile(r"[A-Za-z]+")
+_EVERYWHERE = re.compile(
+    r"\b(?:in (?:all|every|any)(?: of)?(?: my)? (?:projects?|repos?(?:itor(?:y|ies))?)|everywhere"
+    r"|across (?:all )?(?:projects|repos))\b|所有(?:的)?(?:项目|仓库)|任何(?:项目|仓库)|每个(?:项目|仓库)",
+    re.IGNORECASE,
+)
+_WHERE = re.compile(rf"(?:{_EVERYWHERE.pattern}),? (?:please )?", re.IGNORECASE)  # "in all my projects, always …"
+
+
+def _sentences(text: str) -> Iterator[str]:
+    for piece in _END.split(text):
+        sentence = BULLET.sub("", piece, count=1).strip(" \t\r\n*_-—–")
+        if not sentence or (not _is_chinese(sentence) and orders_en.is_question(sentence)):
+            continue
+        yield sentence if _is_chinese(sentence) else _from_cue(sentence)
+
+
+def _from_cue(sentence: str) -> str:
+    """Of "tag it, and always sign the tags" the second half, unless the first tells a story."""
+    cut = _CUE_AFTER.search(sentence)
+    if not cut or not cut.start() or _STORY.match(sentence) or _ordered(sentence) or _explicit(sentence):
+        return sentence
+    return sentence[cut.end() :]
+
+
+def _is_chinese(text: str) -> bool:
+    han = len(_HAN.findall(text))
+    return han > 0 and han * 3 >= len(_WORD.findall(text))
+
+
+_REMEMBER = re.compile(
+    r"(?:please |and |also |ok,? |另外|还有|请|麻烦|对了|，|,|\s)*"
+    r"(?:(?:remember|note to self|keep in mind|memori[sz]e)(?: this| that)?\s*[:：]|remember that\b"
+    r"|(?:记住|记下来?|记一下|牢记)(?:了|一下|这[条点个])?\s*[:：，,、\s]|记住(?=[^了吗没\s]{4,}))\s*",
+    re.IGNORECASE,
+)
+
+
+def _explicit(sentence: str) -> Wish | None:
+    found = _REMEMBER.match(sentence)
+    rest = sentence[found.end() :].strip(" ：:，,") if found else ""
+    if not rest or QUOTED in rest or orders_en.is_question(rest) or orders_zh.QUESTION.search(rest):
+        return None
+    rule = _ordered(rest)
+    if rule:
+        return Wish(rule.key, rule.text, "rule", SURE, rule.everywhere)
+    return _wish("fact", rest, rest, SURE)
+
+
+def _ordered(sentence: str) -> Wish | None:
+    order = orders_zh.order(sentence) if _is_chinese(sentence) else orders_en.order(sentence, _WHERE)
+    return _wish("rule", order.text, order.about, order.confidence) if order else None
+
+
+def _wish(kind: str, text: str, about: str, confidence: float) -> Wish:
+    text = text.strip().strip("，,;；:：、").strip()
+    return Wish(
+        f"{kind}:{slug(about, max_bytes=_MAX_KEY_BYTES)}", text, kind, confidence, bool(_EVERYWHERE.search(text))
+    )

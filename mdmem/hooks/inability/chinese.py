@@ -1,0 +1,288 @@
+"""A Chinese sentence in, simplified or traditional, perhaps with English words in it; the signs of its clauses out.
+
+Chinese leaves its subject out where it is plain: in a closing message that is the assistant, unless a person or a piece
+of code stands before the words of inability.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from mdmem.hooks.inability.han import simplified
+from mdmem.hooks.inability.signs import Sign
+
+
+def _any(words: str) -> str:
+    return "|".join(sorted(words.split(), key=len, reverse=True))
+
+
+_SPLIT = re.compile(
+    r"[,，;；:：()（）—–、]+|(?:(?<=[^\s])(?=(?:但是|但|不过|所以|因此|因而|导致|故而|于是|然后|后来|而且|并且)))"
+)
+
+# --- who ------------------------------------------------------------------------------------------------------
+
+_OPENER = (
+    "抱歉 很抱歉 对不起 不好意思 遗憾 很遗憾 可惜 但是 但 不过 所以 因此 因而 因为 由于 导致 故而 而且 并且 而 且 "
+    "也 都 还 仍 仍然 目前 当前 现在 暂时 暂 "
+    "这里 这边 此处 本地 于是 然后 又 就 只是 其实 实在 恐怕 确实 的确 尚 依然 并 同时 另外 此外 结果 以及 和 故 "
+    "则 却 一直 根本 完全 很 也就 说明 状态 在"
+)
+_OPENERS = re.compile(rf"^(?:(?:{_any(_OPENER)})\s*)+")
+_SPEAKER = re.compile(
+    r"我(?!们的?(?:客户|用户))|本机|本环境|这个(?:容器|机器|环境|会话|终端|系统|主机)|这边|这里|这台|此环境|当前(?:的)?(?:环境|会话|账号|账户|沙箱|机器|终端"
+    r"|权限)|沙箱|沙盒|sandbox|环境(?:里|中|变量|没|无)|该环境|本会话|终端里|会话(?:里|中|没)"
+)
+_PEOPLE = (
+    r"用户|客户|成员|游客|访客|普通|大家|他们|她|他|你(?!的)|谁|任何人|人员|管理员|查看者|编辑者|所有者|代理|同事"
+    r"|客服|贡献者"
+)
+_OTHERS = re.compile(
+    rf"{_PEOPLE}|"
+    r"函数|方法|解析器|代码|组件|接口|字段|请求|测试用例|按钮|"
+    r"runner|api|parser|handler|user|client|request|middleware|函式|程序|脚本|线程|进程|对象|变量|类型|编译器|模块"
+    r"|库(?!存)|查询|语句|规则|同事|客服|版本|写法|pod|旧|新代码|系统设计|浏览器会|服务会|它"
+)
+_SUBJECT = re.compile(rf"^[^,，。]{{0,8}}?(?:的|^)(?:{_PEOPLE})")
+_REPORTED = re.compile(
+    r"日志|打印|提示|显示|报错信息|写着|反馈|列出|列了|写了一[份篇节]|记录了|描述|返回 ?[\"“`\ufffc\ufffd]|抛出"
+    r"|意味着|说明了|介绍"
+)
+
+# --- what can't be done ---------------------------------------------------------------------------------------
+
+_CANNOT = re.compile(
+    r"(?:无法|没法|没有办法|没办法|无从|不可以|不可能|不能够|不能|没能够|没能|未能|不具备|无权|不允许我|不让我"
+    r"|没有能力|没有途径|没有可以|没有可用|没有渠道|不被允许|超出)"
+)
+_COMPLEMENT = re.compile(
+    r"(?<![好大少])[\u4e00-\u9fffa-z] ?(?:不了(?!解)|不上(?!线)|不到(?!位)|不进去?|不开|不下来|不起来|不动|不出去"
+    r"|不过去|不成|不出来|不通|不着)|做不到|办不到|搞不定|行不通|(?:没有?|没)(?:做成|弄成|建成|加成|传上去|发出去"
+    r"|跑起来|连上)"
+)
+_NO_COMPLEMENT = re.compile(
+    r"看不出|[复重再]现不|说不出|想不到|想不出|忍不住|离不开|少不了|免不了|受不了|用不了多|用不着|差不了|大不了"
+    r"|对不上|谈不上|比不上|算不上|意想不到|找不出|感受不到|用不到|分不开|错不了|找不到(?:任何)?(?:问题|错误|理由"
+    r"|bug)"
+)
+_DEEDS = re.compile(
+    _any(
+        """
+        部署 发布 推送 上传 下载 访问 连接 连 登录 登 打开 执行 运行 跑 安装 装 写入 写 读取 读 获取 拉取 拉 抓 更新
+        升级 重启 启动 停止 删除 创建 新建 添加 修改 设置 配置
+        提交 合并 发送 发 通知 联系 付款 支付 下单 购买 操作 代劳 代 替 帮 完成 继续 进行 做 处理 验证 核对 确认
+        检查 查看 看 测试 试 测 构建 编译 打包 签名 签 烧录 刷 接触
+        同步 迁移 备份 恢复 回滚 触发 调用 申请 授权 截图 点击 点 扫 输入 填写 注册 接入 挂载 解锁 应用 落地 上线
+        rollout push deploy publish apply merge login run build access 直接 自动
+        在 从 为 对 给 把 将 通过 使用 用 到 向 与 和 去 亲自 远程 实际 真正 在此 自行 独立 开通 拨打 打印 调试 监控
+        远端 push commit 转账 预约 取消 订 移动 改 建 加 传 关闭
+        """
+    )
+)
+_HARMLESS = re.compile(
+    r"^(?:再|就|够|轻易|完全|百分之百|百分百|简单|一概|说)?(?:"
+    + _any(
+        """
+        保证 推荐 建议 复现 重现 想象 同意 忍 确定 断言 确保 排除 接受 忽视 忽略 理解 判断 发现 丢 替代 区分
+        再让 让它 让其 崩溃 低估 小看 否认 说 算 被 多 再 撤回 撤销 逆 帮你编写 帮你写 帮助你绕 协助你 提供
+        编写恶意 昧着 预测 承诺 苟同 一概而论 两全 自己写入 更 只 不 相信 容忍 看出 透露 评论 评价 代表 解释
+        复述 想出 认同 赞同 妄下 下结论 量化 预判 预知 预料 忘 错过 否定 草率 责怪 支持
+        """
+    )
+    + r")"
+)
+_CODING = re.compile(r"^(?:直接|再|简单)?(?:用 ?[a-z\ufffc]|改成|改为|换成|写成|省略|去掉|合并成|拆|复用|继承|内联)")
+_NAMED = re.compile(
+    r"的(?:问题|错误|故障|缺陷|情况|现象|bug|用户|客户|请求|场景)"
+)  # `the problem that one can't log in`
+_PRINCIPLE = re.compile(r"恶意|绕过|破解|攻击|违法|侵权|作弊|盗|校验这|许可证检查|系统提示词|违规|有害|诈骗")
+
+# --- what is missing ------------------------------------------------------------------------------------------
+
+_THINGS = _any(
+    """
+    权限 凭证 密钥 私钥 公钥 令牌 账号 账户 密码 口令 网络 外网 内网 联网 授权 登录 登录态 访问 证书 工具 浏览器
+    图形界面 界面 显示器 环境变量 设备 硬件 连接 通道 角色 白名单 会员 余额 配额
+    token tokens key keys access permission permissions credentials credential secret secrets network vpn ssh sudo
+    root kubeconfig api_key api docker kubectl helm gpu smtp webhook password
+    account login role license licence display browser xcode keystore sso mac 能力 办法 途径 资格 手机 验证码 摄像头
+    串口 打印机 编译器 工具链 客户端 插件 接口权限 入口 后台 vpn 代理 管理员 签名
+    """
+)
+_NOT_HAVE = (
+    r"(?:没有|没|缺少|缺乏|缺失|缺|无|未配置|没配置|没有配置|未找到|没有找到|没找到|找不到|拿不到|未提供|没提供"
+    r"|没有提供|未设置|没有设置|没设置|不知道|不具备|未获得|没有获得|没拿到|未安装|没安装|没有安装|没装)"
+)
+_LACK = re.compile(
+    rf"{_NOT_HAVE}(?!有?(?:改动|修改|变更|缺失|失败|过期|多余|泄露|泄漏|任何缺|问题|发现|必要|关系|影响|遗留"
+    rf"|变化))[^,，。;；]{{0,14}}?(?:{_THINGS}|[a-z][a-z0-9_]*_(?:token|key|secret|password)\w*)"
+    rf"|(?:{_THINGS})[^,，。]{{0,6}}?(?:缺失|不足|没有|未配置|为空|是空的|过期|不可用|失效|不够|受限|不存在|还没有"
+    rf"|没给|没配|未开通|我这里没有|我没有|不在)"
+    r"|(?:未|没有|没|尚未|还没|并未|未曾)(?:被)?(?:登录|认证|授权|连接|接入|开通|安装|装|sign ?in|login|logged in"
+    r"|配对|绑定|联网|install)"
+    r"|权限不足|权限不够|断网|离线|不能上外网|不能联网|上不了网|不允许(?:访问|连接|外网|中继|写入|执行|联网)"
+)
+_NOTHING_WRONG = re.compile(r"没有?(?:任何|其他|一个|发现)?(?:缺失|失败|过期|多余|泄露|泄漏|遗漏|遗留|问题|异常|报错)")
+_NONE = re.compile(r"^没有[\u4e00-\u9fff]{2}")
+_TOOL_LACK = re.compile(
+    r"(?:没有|没装|缺少|缺|未安装|没有安装)\s*[a-z\ufffc][\w.\-]*|(?:环境|这里|这边)[^,，。]{0,8}没有$"
+    r"|[里中]也?没有$"
+)
+_BARRED = re.compile(
+    r"(?:沙箱|沙盒|环境|权限|sandbox|策略|防火墙|网络|安全组)[^,，。]{0,8}(?:限制|禁止|拦截|阻止|挡|受限|拒绝)"
+    r"|受限于|受制于|受到?限制|被(?:关闭|关掉|切断|阻断|隔离|断开)|被禁用|被禁止|被拦|被拒|被屏蔽|被挡|拒绝了?我"
+    r"|只读权限|只有?只读|只有读|一直拦|一直拒|总是拒"
+)
+_DENIED = re.compile(
+    r"(?:域名|外部|主机|dns|服务器|远程|internal)[^,，。]{0,10}(?:解析|访问|连|ping)[^,，。]{0,2}不|解析不了"
+    r"|只有[^,，。]{1,16}才(?:能|可以)|要走 ?vpn|要 ?[^,，。]{0,8}(?:token|verification|login|password|验证)"
+    r"|未找到命令|command not found|(?:返回|报|报错|提示)? ?\b(?:401|403)\b|permission denied|access denied"
+    r"|forbidden|unauthorized|拒绝|超时|需要[^,，。]{0,16}(?:权限|登录|验证码|密码|密钥|授权|凭证|扫码|xcode|账号)"
+    r"|必须用|被拒|在 ?(?:sso|vpn|防火墙) ?后面|人机验证|no permission|expired"
+)
+_ELLIPSIS = re.compile(r"^我(?:这边|这里)?(?:也|又|都)?(?:不是|没有|没|不在|拿不到|给不了|不具备)$")
+_ALL_THE_SAME = re.compile(r"[^,，。]{0,4}?(?:也|就|还是|仍|照样)(?:能|可以|会)")
+_ATTRIBUTE = re.compile(r"^[^,，。]{0,8}?的(?!话|原因|缘故|情况下我)")
+
+# --- what was left undone, and who is to do it ------------------------------------------------------------------
+
+_UNDONE = re.compile(
+    r"(?:没有|没|未|尚未|还没有|还没|没能|未能|并未|仍未|一个都没有)(?:再|被|能|去|法)?(?:测|试|抓|下载|下来|拉|装"
+    r"|查|签|付|买|寄|印|刷|录|拍|填|删|动|上|连|执行|跑|部署|发布|更新|完成|提交|推送|推|创建|上传|传|发出|发送|发"
+    r"|核对|验证|改|做|运行|测试|应用|生效|成功|合并|构建|安装|上线|启动|写入|恢复|同步|建|加|做成|看|处理|迁移"
+    r"|上传成功|push|deploy|merge|run|publish)"
+    r"|失败|停在|卡在|卡住|受阻|作罢|搁置|占位|只存在本地|只在本地|只 ?commit ?在本地|还只是|未完成|没完成|待完成"
+    r"|中断|放弃|跳过|没法|拒绝"
+)
+_HANDOVER = re.compile(
+    r"(?:需要|需|请|麻烦|只能|得|必须|还得|烦请|劳烦|要|只好|等)[^,，。]{0,12}(?:自己|手动|本人|亲自|自行|人工|代为)"
+    r"|(?:需要|得|只能|必须|还得|麻烦|得麻烦|请)(?:由)?(?:你|有[^,，。]{0,10}权限的|管理员)[^,，。]{0,10}(?:来|去"
+    r"|协助|操作|执行|合并|添加|开放|处理|点|apply|push|merge|部署|发布|登录后)"
+)
+_NOT_HANDED = re.compile(r"不需要|无需|不用|不必|不再|避免|不得|之前需要|原来|以前|以往")
+
+# --- what undoes it ---------------------------------------------------------------------------------------------
+
+_DONE = re.compile(
+    r"(?:已|已经|都|全部|成功|顺利|重新|最终|终于)(?:了)?[^,，。没未不]{0,6}?(?:部署|推送|发布|上传|完成|解决|修复"
+    r"|修好|连上|重启|恢复|成功|通过|扣款|上线|合并|改正|更正|安装|push|deploy|merge|publish|在仓库|生效|执行|就绪"
+    r"|更新|登录|跑通|写入|迁移|好了)|(?:构建|测试|编译|校验|检查)(?:都|全部|已|已经)?通过"
+)
+# What went well beside what failed.
+_ASIDE = re.compile(r"代码|其他|其余|其它|单元测试|编译|本地|草稿|文案|剩下|语法|静态检查")
+_WENT_WELL = re.compile(
+    r"改用|换了|换成|改成|绕过去|绕开|装上|申请到|借助|(?:改为|用)[^,，。]{1,10}(?:解决|完成|核对|绕)"
+    r"|通过[^,，。]{1,16}(?:核对|完成|验证|解决|拿到|确认)|成功(?:了)?$|(?:push|deploy|publish|merge"
+    r"|build) ?(?:成功|好了|完成)|恢复正常|正常了|(?:修|搞|弄|装|连|跑|推|传)(?:好|定|上|通)了"
+)
+_EARLY = re.compile(
+    r"一开始|刚开始|起初|开始时|原本|原先|最初|第一次|首次|之前|先前|本来|此前|早些时候|昨晚|昨天|上周|上次"
+)
+_THEN = re.compile(r"后来|之后|以后|随后|改用|换了|换成|重新|最终|最后|于是|终于|装上|绕过|然后|好在|幸好")
+_BUT = re.compile(r"但|不过|现在|已经|所以|才")
+_CONDITION = re.compile(
+    r"^(?:而且|并且|但是|但|所以)?\s*(?:如果|若|如|假如|要是|一旦|万一|倘若|假设|只要|除非|即使|即便|哪怕|无论|不管"
+    r"|当(?![前地天然]))"
+)
+_WHEN = re.compile(
+    r"(?<![当及暂同临小超按实随届平到这那此])时(?=\s*[a-z\ufffc]|会|就|则|将|应|才|便|$)|(?:的时候|的话|的情况下|时候)$"
+)
+_WISH = re.compile(r"如果你?(?:需要|想|要|愿意|希望|方便|同意|能|可以)|需要的话|除非|如需")
+_CONCESSION = re.compile(r"^(?:虽然|虽|尽管|即使|即便|哪怕)")
+_QUESTION = re.compile(r"[?？]\s*$|^(?:能不能|是不是|是否|为什么|为何|怎么|有没有|可不可以|要不要|难道)")
+_SCOPE = re.compile(
+    r"你(?:只|说|没让|没有让|没要求|要求)|不在[^,，。]{0,8}范围|按你的|等你(?:的)?(?:确认|批准|同意|点头)|不属于"
+    r"|先请你确认|你先看"
+)
+_GOAL = re.compile(r"设计如此|预期行为|expected|已知限制|按设计|中间件|有意为之|这是规定|不再")
+
+
+def signs(text: str) -> list[int]:
+    """The signs of each clause, in order."""
+    plain = simplified(text)
+    if _QUESTION.search(plain.strip()):
+        return [Sign.VOID]
+    found: list[int] = []
+    hypothetical = False
+    others = bool(_GOAL.search(plain))
+    for clause in _clauses(plain):
+        if _CONDITION.match(clause) or _WHEN.search(clause):
+            found.append(Sign.VOID)
+            hypothetical = hypothetical or not _WISH.search(clause)
+            continue
+        sign = Sign.VOID if hypothetical else _read(clause, others)
+        if _CONCESSION.match(clause) or _SCOPE.search(clause):
+            sign |= Sign.VOID
+        found.append(sign)
+        others = _speaks_of_others(clause, others)
+    return found
+
+
+def _clauses(plain: str) -> Iterator[str]:
+    return (clause for clause in (part.strip(" 。.!！…?？") for part in _SPLIT.split(plain)) if clause)
+
+
+def _speaks_of_others(clause: str, before: bool) -> bool:
+    if _SPEAKER.search(clause):
+        return False
+    return before or bool(_REPORTED.search(clause) or _SUBJECT.match(clause))
+
+
+def _read(clause: str, others: bool) -> int:
+    if _NOTHING_WRONG.search(clause):
+        return Sign.NONE
+    sign = _inability(clause, others) | _lack(clause, others)
+    for what, pattern in ((Sign.UNDONE, _UNDONE), (Sign.EARLY, _EARLY), (Sign.THEN, _THEN), (Sign.BUT, _BUT)):
+        if pattern.search(clause):
+            sign |= what
+    if not (_ASIDE.search(clause) or sign & (Sign.CANNOT | Sign.MAYBE)):
+        sign |= (Sign.DONE if _DONE.search(clause) else sign) | (Sign.WORKED if _WENT_WELL.search(clause) else sign)
+    if _HANDOVER.search(clause) and not _NOT_HANDED.search(clause):
+        sign |= Sign.CANNOT
+    return sign
+
+
+def _who(before: str, clause: str, others: bool) -> bool | None:
+    """True: the assistant; False: somebody or something else; None: not said, the clause begins with a thing."""
+    if _SPEAKER.search(clause):
+        return True
+    rest = _OPENERS.sub("", before).strip()
+    if others or _OTHERS.search(rest):
+        return False
+    return None if rest else True
+
+
+def _inability(clause: str, others: bool) -> int:
+    if found := _CANNOT.search(clause):
+        before, after = clause[: found.start()], clause[found.end() :].strip()
+        if _HARMLESS.match(after) or _PRINCIPLE.search(clause) or _NAMED.search(after):
+            return Sign.NONE
+        who = _who(before, clause, others)
+        known = "我" in before or not after or bool(_DEEDS.match(after))
+        if "我" not in clause and _CODING.match(after):
+            return Sign.MAYBE
+        if who is None or not known:
+            return Sign.NONE if who is False else Sign.MAYBE
+        return Sign.CANNOT if who else Sign.NONE
+    found = _COMPLEMENT.search(clause)
+    if found is None or _NO_COMPLEMENT.search(clause):
+        return Sign.NONE
+    who = _who(clause[: found.start()], clause, others)
+    return Sign.NONE if who is False else Sign.CANNOT if who else Sign.MAYBE
+
+
+def _lack(clause: str, others: bool) -> int:
+    if _ELLIPSIS.search(clause):
+        return Sign.CANNOT
+    found = _LACK.search(clause) or _TOOL_LACK.search(clause)
+    if found is None:
+        if _BARRED.search(clause):
+            return Sign.CANNOT if _SPEAKER.search(clause) else Sign.REASON
+        none = _NONE.search(_OPENERS.sub("", clause)) and not _UNDONE.search(clause)
+        return Sign.REASON if none or _DENIED.search(clause) else Sign.NONE
+    before, after = clause[: found.start()], clause[found.end() :]
+    if _ATTRIBUTE.match(after) or _ALL_THE_SAME.match(after) or re.search(r"泄露|泄漏|过期的|后顾|问题", clause):
+        return Sign.NONE
+    who = _who(before, clause, others)
+    return Sign.NONE if who is False else Sign.CANNOT if who else Sign.REASON

@@ -1,0 +1,95 @@
+"""A message in markdown in, the sentences that its author says out: no code, no quotes of others, no logs."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+CODE, QUOTE = "\ufffc", "\ufffd"  # stand for code and for a quotation: something, but no words
+
+
+class Sentence(NamedTuple):
+    """One sentence: as it was written, and with CODE and QUOTE in place of what is not its author's own words."""
+
+    text: str
+    said: str
+
+
+_FENCE = re.compile(r"\s*(?:[-*+]\s+|\d+[.)]\s+)?(`{3,}|~{3,})")
+_INLINE_CODE = re.compile(r"(?<!`)(`++)[^`\n]++\1")
+_LINK = re.compile(r"\]\([^()\s]*\)|https?://[^\s)\]，。；]+")
+# Quotation marks that come in pairs, and straight ones around at least two words or any Chinese.
+_QUOTED = re.compile(
+    r"“[^“”\n]*”|「[^「」\n]*」|『[^『』\n]*』|«[^«»\n]*»|\"[^\"\n]*\"|(?<![\w\"'])'[^'\n]{2,}'(?!\w)|‘[^‘’\n]*’(?!\w)"
+)
+# A line that a program wrote: `error: …`, `fatal: …`, `[12:01:02] …`, `2026-11-29 12:00 …`, `npm ERR! …`, `$ …`.
+_LOG = re.compile(
+    r"(?:\[?\d{4}-\d\d-\d\d|\[?\d\d:\d\d:\d\d|\w+ ERR!|[$#%] \w|Traceback |\w*Error: |\w*Exception: |(?:error|fatal"
+    r"|warning|debug|info)(?::| \[))",
+)
+_MARKER = re.compile(r"^(?:[-*+•·]|\d{1,3}[.)、]|#{1,6}|\[[ xX]\]|[☐☑✅❌⚠🚫️])\s*")
+_EMPHASIS = re.compile(r"\*\*|__|(?<!\w)[*_](?=\w)|(?<=\w)[*_](?!\w)|~~")
+# A full stop ends a sentence before a space alone: `package.json` and `v1.2` have some inside. Chinese ends anywhere.
+_END = re.compile(r"(?<=[.!?…])(?<!\be\.g\.)(?<!\bi\.e\.)(?<!\betc\.)(?<!\bvs\.)\s+|(?<=[。！？!?])(?=[^\s。！？!?])")
+_SPACE = re.compile(r"\s+")
+_MASKED = re.compile(f"{CODE}+|{QUOTE}+")
+
+# What is masked, by what, and a sign that each has in it.
+_MASKS = (
+    (_INLINE_CODE, CODE, "`"),
+    (_LINK, " ", "/("),
+    (_QUOTED, QUOTE, "“「『«\"'‘"),
+    (_EMPHASIS, " ", "*_~"),
+)
+
+
+def sentences(message: str) -> list[Sentence]:
+    """The sentences, in order; of a list or a heading each line is at least one."""
+    found: list[Sentence] = []
+    for text in _paragraphs(message):
+        said = text
+        for pattern, stand_in, signs in _MASKS:
+            if any(sign in said for sign in signs):
+                said = _masked(pattern, stand_in, said)
+        at = 0
+        for end in [*(stop.end() for stop in _END.finditer(said)), len(said)]:
+            if said[at:end].strip():
+                found.append(Sentence(_tidy(text[at:end]), _MASKED.sub(lambda run: run[0][0], _tidy(said[at:end]))))
+            at = end
+    return found
+
+
+def _masked(pattern: re.Pattern[str], stand_in: str, text: str) -> str:
+    """Of the same length, so that a place in it is the same place in the text."""
+    return pattern.sub(lambda match: stand_in * len(match[0]), text)
+
+
+def _tidy(text: str) -> str:
+    return _SPACE.sub(" ", text).strip()
+
+
+def _paragraphs(message: str) -> list[str]:
+    """Lines that are prose; those that an editor wrapped are joined, those of lists and tables stay apart."""
+    found: list[str] = []
+    fence = ""
+    joins = False
+    for raw in message.splitlines():
+        line = raw.strip()
+        opened = _FENCE.match(raw)
+        if fence:
+            if opened and opened[1].startswith(fence) and line == opened[1]:
+                fence = ""
+            continue
+        if opened:
+            fence, joins = opened[1], False
+            continue
+        if not line or line[0] in ">＞" or _LOG.match(line) or raw.startswith(("\t", "        ")):
+            joins = False
+            continue
+        text = _MARKER.sub("", line)
+        if joins and text == line and found:
+            found[-1] += f" {text}"
+        else:
+            found.append(text)
+        joins = line[0] not in "#|"
+    return found

@@ -1,0 +1,163 @@
+"""Which closing messages say that the assistant could not do something: the labelled set, and what must hold of any."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mdmem.hooks.inability import inability
+from mdmem.hooks.inability.prose import CODE, QUOTE, sentences
+
+Message = dict[str, Any]
+MESSAGES: list[Message] = [
+    json.loads(line) for line in Path(__file__).with_name("closing_messages.jsonl").read_text("utf-8").splitlines()
+]
+PIECES = [
+    "I can't deploy",
+    "没有权限",
+    "无法",
+    "but it worked",
+    "if ",
+    "`",
+    "```",
+    '"',
+    "“",
+    "> ",
+    "\n",
+    "\n\n",
+    ". ",
+    ",",
+    "。",
+]
+
+
+def rates(messages: list[Message]) -> tuple[float, float]:
+    """Precision and recall."""
+    found = [message for message in messages if inability(message["text"]) is not None]
+    right = sum(message["says"] for message in found)
+    return right / len(found), right / sum(message["says"] for message in messages)
+
+
+def test_the_set_is_large_and_even() -> None:
+    chinese = [message for message in MESSAGES if message["lang"] != "en"]
+
+    assert len(MESSAGES) >= 400
+    assert len({message["text"] for message in MESSAGES}) == len(MESSAGES)
+    assert 0.45 <= len(chinese) / len(MESSAGES) <= 0.55
+    assert 0.45 <= sum(message["says"] for message in MESSAGES) / len(MESSAGES) <= 0.55
+
+
+@pytest.mark.parametrize("langs", [("en",), ("zh", "zh-hant"), ("mixed",)], ids="-".join)
+def test_an_inability_is_known_and_hardly_anything_else_is(langs: tuple[str, ...]) -> None:
+    precision, recall = rates([message for message in MESSAGES if message["lang"] in langs])
+
+    assert precision >= 0.98
+    assert recall >= 0.9
+
+
+def test_the_whole_set_reaches_its_floors() -> None:
+    precision, recall = rates(MESSAGES)
+
+    assert precision >= 0.98
+    assert recall >= 0.95
+
+
+@pytest.mark.parametrize(
+    ("message", "said"),
+    [
+        ("All tests pass. I can't deploy from here. Bye.", "I can't deploy from here."),
+        ("- docs: done\n- release: no credentials for `npm` here", "release: no credentials for `npm` here"),
+        ("I can’t push,\nas I have no key.\n\nThe rest is done.", "I can’t push, as I have no key."),
+        ("测试都通过了。我没有权限部署。", "我没有权限部署。"),
+    ],
+)
+def test_the_sentence_is_given_as_it_was_written(message: str, said: str) -> None:
+    assert inability(message) == said
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "",
+        "```\nI can't deploy from here\n```",
+        "~~~\nI can't deploy from here",
+        "> I can't deploy from here",
+        "It said `I can't deploy from here`.",
+        "他说“我没有权限部署”。",
+        "error: I can't deploy from here",
+    ],
+)
+def test_what_others_said_and_programs_wrote_is_passed_over(message: str) -> None:
+    assert inability(message) is None
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("I couldn't push at first.", "I couldn't push at first, but a new token worked."),
+        ("I have no permission to write there.", "I had no permission to write there, so I used sudo instead."),
+        ("I can't reach the server.", "If the token is missing, I can't reach the server."),
+        ("我没有写入权限。", "我没有写入权限，后来用 sudo 解决了。"),
+        ("无法部署。", "如果没有凭证，就无法部署。"),
+    ],
+)
+def test_what_was_overcome_or_only_supposed_is_no_inability(before: str, after: str) -> None:
+    assert inability(before) is not None
+    assert inability(after) is None
+
+
+def test_a_failure_beside_a_success_is_still_one() -> None:
+    assert inability("I can't deploy, as no key is here, but the code is pushed and the unit tests passed.") is not None
+
+
+def test_code_and_quotations_keep_their_place() -> None:
+    (found,) = sentences("Run `a b` and say “c d” now.")
+
+    assert found.text == "Run `a b` and say “c d” now."
+    assert found.said == f"Run {CODE} and say {QUOTE} now."
+
+
+@given(st.one_of(st.text(), st.lists(st.sampled_from(PIECES), max_size=40).map("".join)))
+@settings(deadline=None)
+def test_any_text_gets_an_answer_of_its_own_words(text: str) -> None:
+    said = inability(text)
+
+    assert said is None or "".join(said.split()) in "".join(text.split()) or "\n" in said
+
+
+def steps(text: str) -> int:
+    """How many lines of ours run for a text."""
+    count = 0
+
+    def trace(frame: Any, event: str, _: object) -> Any:
+        nonlocal count
+        if "mdmem" not in frame.f_code.co_filename:
+            return None
+        count += event == "line"
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        inability(text)
+    finally:
+        sys.settrace(before)
+    return count
+
+
+@pytest.mark.parametrize(
+    "piece",
+    ["I can't deploy from here, but ", "没有权限，", "I can't deploy.\n", "`", "“", "a b ", "> ", "```\n", "No key. "],
+)
+def test_twice_the_text_is_at_most_twice_the_steps(piece: str) -> None:
+    inability("I can't")
+    inability("没有")
+    small, large = steps(piece * 200), steps(piece * 400)
+
+    assert large <= 2.2 * small + 200
