@@ -10,8 +10,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from mdmem.db import LEDGER, Connection, as_int, open_writer, scalar, transaction
-from mdmem.ledger import cursors, injections
+from mdmem.ledger import cursors, decisions, injections
 from mdmem.ledger.cursors import Cursor
+from mdmem.ledger.decisions import Decided
 from mdmem.ledger.injections import Injection, Place
 
 KEEP_DAYS = 30
@@ -225,6 +226,12 @@ class Ledger:
     def note(self, timer: str, now: str) -> None:
         with transaction(self.db):
             self.db.execute("INSERT OR REPLACE INTO timer VALUES (?, ?)", (timer, now))
+
+    def decided(self, made: Sequence[Decided], taken_back: Sequence[Decided] = ()) -> None:
+        """Decisions about proposed memories were made, or taken back."""
+        with transaction(self.db):
+            decisions.take_back(self.db, taken_back)
+            decisions.put(self.db, made)
 
     def expire(self, before: str) -> int:
         """Drop the history of what was removed, and what was given, before a time; how many memories were removed."""
