@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mdmem import document, edit, files, gates
 from mdmem.app.recalling import recall_of
+from mdmem.app.recorded import read_rejection
 from mdmem.app.requests import Request, text_of
 from mdmem.candidates import inbox
 from mdmem.candidates.inbox import Candidate, Evidence
@@ -22,6 +23,7 @@ from mdmem.index.read import Entry
 from mdmem.memory import SOURCES
 from mdmem.outputs.json import raw_rel
 from mdmem.recall import Query
+from mdmem.review.order import MAX_WAITING, met_again, room_for
 from mdmem.scope import Scope
 
 if TYPE_CHECKING:
@@ -96,9 +98,58 @@ def admit(backend: Backend, scope: Scope, candidate: Candidate) -> Outcome:
     if settled.action == "UPDATE" and _says_already(backend, ids, settled):
         unchanged = Verdict(False, f"{settled.target} says it already", "NOOP", settled.target)
         return _refused(backend, verdicts | {"duplicate": unchanged}, "duplicate")
+    rejected = read_rejection(backend.app.paths.ledger_db, settled)
+    if rejected is not None:
+        return _refused(backend, {**verdicts, "rejected": Verdict(False, rejected)}, "rejected")
+    return _wait(backend, settled, verdicts)
+
+
+def _wait(backend: Backend, candidate: Candidate, verdicts: dict[str, Verdict]) -> Outcome:
+    """Put it into the inbox, to what waits there under its key, or in the place of weaker ones."""
+    folder = backend.app.inbox_folder
     kept = {name: inbox.Verdict(verdict.passed, verdict.reason) for name, verdict in verdicts.items()}
-    waiting, new = inbox.put(backend.app.inbox_folder, settled, kept)
-    return Outcome(verdicts, waiting, new, None)
+    waiting = inbox.list_candidates(folder).waiting
+    same = next((one for one in waiting if _is_same(one.candidate, candidate)), None)
+    if same is not None:
+        now = _joined(same, candidate, kept)
+        if now is not None:
+            inbox.renew(folder, same, now)
+        return Outcome(verdicts, now or same, False, None)
+    new = inbox.Waiting("", "", candidate, kept)
+    for weaker in room_for(waiting, new):
+        if weaker is new:
+            flood = Verdict(False, f"{MAX_WAITING} stronger ones wait for this scope already")
+            return _refused(backend, {**verdicts, "flood": flood}, "flood")
+        if inbox.drop(folder, weaker):
+            backend.note_refusal("flood")
+    waits, is_new = inbox.put(folder, candidate, kept)
+    return Outcome(verdicts, waits, is_new, None)
+
+
+def _is_same(waits: Candidate, candidate: Candidate) -> bool:
+    """One key is one question, however often it was proved."""
+    key = str(candidate.fields.get("key", "")).casefold()
+    place = (waits.scope, waits.scope_ref, waits.action, waits.target)
+    return (
+        key != ""
+        and str(waits.fields.get("key", "")).casefold() == key
+        and place == (candidate.scope, candidate.scope_ref, candidate.action, candidate.target)
+    )
+
+
+def _joined(waits: inbox.Waiting, candidate: Candidate, kept: dict[str, inbox.Verdict]) -> inbox.Waiting | None:
+    """What waits, with what was found for it since: more evidence, and the words that tell more. None: nothing new."""
+    again = met_again(waits, candidate.evidence)
+    if again is None or len(candidate.body) <= len(waits.candidate.body):
+        return again
+    told = candidate._replace(evidence=again.candidate.evidence, proposed=waits.candidate.proposed)
+    return again._replace(candidate=told, gates=kept | {"confidence": again.gates["confidence"]})
+
+
+def verdicts_of_edited(candidate: Candidate) -> dict[str, inbox.Verdict]:
+    """What the gates say of a candidate whose words are a person's own now."""
+    verdicts = gates.run(_proposed(candidate)._replace(by_person=True), Context(lambda _: (), 0, 0))
+    return {name: inbox.Verdict(verdict.passed, verdict.reason) for name, verdict in verdicts.items()}
 
 
 def _refused(backend: Backend, verdicts: dict[str, Verdict], gate: str) -> Outcome:
