@@ -16,14 +16,15 @@ from mdmem.app.requests import Request, text_of
 from mdmem.candidates import inbox
 from mdmem.candidates.inbox import Candidate, Evidence
 from mdmem.db import Connection
-from mdmem.errors import NotFoundError, Problem, UsageError
+from mdmem.errors import MdmemError, NotFoundError, Problem, UsageError
 from mdmem.gates import Context, Proposed, Similar, Verdict
 from mdmem.index import query_terms, read
 from mdmem.index.read import Entry
 from mdmem.memory import SOURCES
 from mdmem.outputs.json import raw_rel
 from mdmem.recall import Query
-from mdmem.review.order import MAX_WAITING, met_again, room_for
+from mdmem.review.decide import Desk, approve, look
+from mdmem.review.order import MAX_WAITING, lets_pass, met_again, room_for
 from mdmem.scope import Scope
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ def propose(answers: Answers, request: Request) -> dict[str, Any]:
     outcome = admit(answers.backend, scope, candidate._replace(scope=scope.kind, scope_ref=scope.ref))
     waiting = outcome.waiting
     return {
-        "status": "waiting for approval" if waiting else "refused",
+        "status": "waiting for approval" if waiting else "approved" if outcome.new else "refused",
         "candidate": waiting.key if waiting else None,
         "path": waiting.path if waiting else None,
         "action": waiting.candidate.action if waiting else candidate.action,
@@ -123,7 +124,34 @@ def _wait(backend: Backend, candidate: Candidate, verdicts: dict[str, Verdict]) 
         if inbox.drop(folder, weaker):
             backend.note_refusal("flood")
     waits, is_new = inbox.put(folder, candidate, kept)
+    if is_new and lets_pass(candidate, kept, backend.app.settings.review.auto_approve):
+        approved = _approved(backend, waits)
+        return Outcome(verdicts, None if approved else waits, is_new, approved)
     return Outcome(verdicts, waits, is_new, None)
+
+
+def _approved(backend: Backend, waits: inbox.Waiting) -> str | None:
+    """Make a memory of what the person's settings let pass unasked; None where that can't be, and it waits on."""
+    app = backend.app
+
+    def find(scope: Scope, key: str) -> str | None:
+        with backend.reader() as db:
+            folder = read.find_folder(db, files.printable(scope.folder))
+            found = read.by_keys(db, (folder.id,), [key]) if folder else []
+        return found[0].path if found else None
+
+    desk = Desk(
+        app.inbox_folder, lambda c: app.scope_of(c.scope, c.scope_ref, None), find, backend.decided, lambda _: {},
+        lambda: datetime.datetime.now(datetime.UTC), "mdmem:auto_approve",
+    )  # fmt: skip
+    try:
+        done = approve(desk, look(desk, waits))
+    except MdmemError as error:
+        log.warning("not approved by itself", extra={"reason": str(error)})
+        return None
+    path = done.memory.path if done.memory else waits.key
+    log.info("approved by itself", extra={"path": path})
+    return f"review.auto_approve made it a memory: {path}"
 
 
 def _is_same(waits: Candidate, candidate: Candidate) -> bool:

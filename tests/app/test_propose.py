@@ -164,3 +164,19 @@ def test_what_was_rejected_is_not_proposed_again(home: Home) -> None:
     with Local(App()) as local:
         assert propose(Answers(local), "Deploy the  shop with make deploy")["why"].startswith("rejected: ")
         assert propose(Answers(local), fields={"source": "stated"})["candidate"], "evidence of another kind"
+
+
+def test_what_the_settings_let_pass_becomes_a_memory_unasked(home: Home) -> None:
+    home.mdmem.mkdir(exist_ok=True)
+    (home.mdmem / "config.toml").write_text('[[review.auto_approve]]\nsource = "tool"\nmin_confidence = 0.9\n')
+    with Local(App()) as local:
+        here = Answers(local)
+        assert propose(here, fields={"source": "tool", "confidence": "1.0"})["status"] == "approved"
+        weak = propose(
+            here, "Other words here.", fields={"key": "b", "name": "B", "source": "tool", "confidence": "0.7"}
+        )
+        rule = {"key": "c", "name": "C", "type": "rule", "source": "tool", "confidence": "1.0"}
+        assert weak["status"] == propose(here, "A rule of sorts.", fields=rule)["status"] == "waiting for approval"
+    (made,) = [path for path in home.user.glob("*.md") if path.name != "MEMORY.md"]
+    assert "deploy:shop" in made.read_text()
+    assert "candidate:" not in made.read_text()
