@@ -46,10 +46,11 @@ class JsonFile:
             raise _unusable("it is nested too deeply", 1) from error
 
     def left(self, data: bytes, before: str, after: str) -> bytes | None:
-        """What is left of a file from which ours was taken; None when that is nothing."""
+        """What is left of a file from which ours was taken; None when that is nothing, comments included."""
         if before == after:
             return data
-        return None if self.root(after).value == (self.skeleton or {}) else after.encode()
+        bare = self.root(after).value == (self.skeleton or {}) and not jsontext.has_comments(after)
+        return None if bare else after.encode()
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,7 +41,10 @@ def hook_command(path: str, agent: str, event: str) -> str:
 
 
 def is_hook(handler: Any, agent: str) -> bool:  # noqa: ANN401  # of a file that others wrote
-    """Whether this is a hook that some version of mdmem put there for this agent."""
+    """Whether this is a hook that some version of mdmem put there for this agent, and nothing more.
+
+    What a person wrote around it (`...; notify-send done`) is theirs, and makes all of it theirs.
+    """
     if not isinstance(handler, dict):
         return False
     line = handler.get("command", handler.get("bash"))
@@ -52,7 +55,9 @@ def is_hook(handler: Any, agent: str) -> bool:  # noqa: ANN401  # of a file that
         words = [*shlex.split(line), *map(str, args)]
     except ValueError:
         return False
-    return len(words) > 2 and os.path.basename(words[0]) == "mdmem" and words[1:3] == ["hook", agent]
+    if len(words) not in (3, 4) or not all(map(str.isalnum, words[3:])):
+        return False
+    return os.path.basename(words[0]) == "mdmem" and words[1:3] == ["hook", agent]
 
 
 def is_server(words: list[Any]) -> bool:

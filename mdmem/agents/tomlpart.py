@@ -70,6 +70,8 @@ def _read(data: bytes | None) -> tuple[str, dict[str, Any]]:
         raise ConfigError(
             f"it is not valid TOML: {error}", where=at[1] if at else None, hint="mend it by hand, then run this again"
         ) from error
+    except RecursionError as error:
+        raise ConfigError("it is nested too deeply", where="1", hint="mend it by hand, then run this again") from error
 
 
 def _entry(values: dict[str, Any]) -> dict[str, Any] | None:

@@ -26,7 +26,7 @@ class YamlExtension:
         text, values = _read(data or b"")
         extensions = values.get(_KEY)
         entry = (extensions or {}).get(NAME)
-        if entry is not None:
+        if NAME in (extensions or {}):  # with nothing behind it, too
             if not _is_ours(entry):
                 raise _unusable(f"another extension has the name {NAME!r}", _line_of(text))
             if entry.get("cmd") == self.command:
