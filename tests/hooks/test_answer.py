@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from mdmem.hooks import Hooks
+from mdmem.hooks.answer import Held
 from mdmem.hooks.table import AGENTS
 from tests.bed import Bed
 from tests.hooks.payloads import JUNK, ODD, PAYLOADS
@@ -79,6 +80,17 @@ def test_what_was_given_is_not_given_again_until_the_context_is_gone(hooks: Hook
     again = text_of(ask(hooks, "claude-code", "UserPromptSubmit", prompt=ASKED))
     assert "make deploy" in again
     assert "Friday" in again
+
+
+@pytest.mark.usefixtures("memories")
+def test_what_did_not_arrive_is_given_again(hooks: Hooks) -> None:
+    payload = json.dumps({"session_id": "s1", "cwd": "/", "prompt": ASKED}).encode()
+    held: list[Held] = []
+    first = hooks.answer("claude-code", "UserPromptSubmit", payload, held)
+    assert first
+    assert hooks.answer("claude-code", "UserPromptSubmit", payload, held) == first
+    held[0]()
+    assert hooks.answer("claude-code", "UserPromptSubmit", payload, held) == b""
 
 
 @pytest.mark.usefixtures("memories")
