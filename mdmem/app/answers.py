@@ -35,7 +35,7 @@ from mdmem.outputs.json import absolute, hit_json, memory_json, raw_rel
 from mdmem.recall import MODES, Query, why_invalid
 from mdmem.recall.grants import hidden_domains
 from mdmem.recall.validity import moment
-from mdmem.scope import KINDS, Scope
+from mdmem.scope import KINDS, Scope, can_be_path
 
 log = logging.getLogger(__name__)
 
@@ -432,8 +432,8 @@ def _text(request: Request, name: str) -> str | None:
     if value is None:
         return None
     if isinstance(value, str):
-        if "\0" in value and name == "cwd":
-            raise UsageError(f"{name} is {value!r}, no path")
+        if name == "cwd" and not can_be_path(value):
+            raise UsageError(f"{name} is {value[:60]!r}, no path")
         # A path may hold bytes that are no text; anything else is for SQLite, which takes text alone.
         return value if name in ("cwd", "key") else encodable(value)
     raise UsageError(f"{name} is {value!r}, not text")

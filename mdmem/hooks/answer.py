@@ -20,6 +20,7 @@ log = logging.getLogger(__name__)
 
 MAX_SESSIONS = 512  # remembered at once: more agents than that don't run on one machine
 MAX_LOGGED_NAME = 60
+MAX_KEPT = 1_000  # characters of a prompt, for the guard at the end of its turn
 
 
 Held = Callable[[], None]
@@ -67,7 +68,7 @@ class Hooks:
         if call.means == "start":
             return self._start(call, held)
         if call.means == "prompt":
-            session.prompt, session.said, session.asked = call.prompt, "", False
+            session.prompt, session.said, session.asked = call.prompt[:MAX_KEPT], "", False
             return self._context(call, held, query=call.prompt) if call.prompt else None
         if call.means == "compaction":
             self._forget(call)

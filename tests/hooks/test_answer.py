@@ -93,6 +93,25 @@ def test_what_did_not_arrive_is_given_again(hooks: Hooks) -> None:
     assert hooks.answer("claude-code", "UserPromptSubmit", payload, held) == b""
 
 
+@pytest.mark.parametrize(
+    ("agent", "prompt", "stop", "message"),
+    [("cursor", "beforeSubmitPrompt", "stop", "text"), ("gemini", "BeforeAgent", "AfterAgent", "prompt_response"),
+     ("copilot", "userPromptSubmitted", "agentStop", "lastAssistantMessage")],
+)  # fmt: skip
+def test_what_the_guard_said_is_no_new_turn(
+    bed: Bed, hooks: Hooks, agent: str, prompt: str, stop: str, message: str
+) -> None:
+    bed.put("ship.md", "---\ntype: capability\nkey: deploy:shop\n---\nDeploy the shop with ./ship.sh.\n")
+    assert hooks.answers.answer({"op": "sync"})["ok"]
+    ask(hooks, agent, prompt, prompt="deploy the shop")
+    said = ask(hooks, agent, stop, **{message: "I can't deploy the shop: no credentials."})
+    (text,) = (value for name, value in said.items() if name != "decision")
+    assert ask(hooks, agent, prompt, prompt=text) is None
+    assert ask(hooks, agent, stop, **{message: "I can't deploy the shop: no credentials."}) is None
+    ask(hooks, agent, prompt, prompt="try to deploy the shop again")
+    assert ask(hooks, agent, stop, **{message: "I can't deploy the shop: no credentials."})
+
+
 @pytest.mark.usefixtures("memories")
 def test_a_cleared_session_starts_anew(hooks: Hooks) -> None:
     assert ask(hooks, "claude-code", "SessionStart", source="startup")
