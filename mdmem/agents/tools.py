@@ -15,6 +15,7 @@ from mdmem.app import App
 from mdmem.candidates import inbox
 from mdmem.errors import NotFoundError, RefusedError, UsageError
 from mdmem.files import from_printable
+from mdmem.gates import refuse_secrets
 from mdmem.index import fold
 from mdmem.ledger import stamp
 from mdmem.memory import DEFAULT_TYPE
@@ -165,7 +166,9 @@ def _put(
     action: str,
     target: str | None,
 ) -> Shown:
+    quotes = tuple(quotes)
     edit.check_text(text, "the text")
+    refuse_secrets("\n".join((text, *quotes)), fields)
     app.check_layout(app.roster())  # an inbox inside a scope folder would be read as memories
     evidence = tuple(inbox.Evidence(quote, agent=desk.who.agent) for quote in quotes)
     candidate = inbox.Candidate(
