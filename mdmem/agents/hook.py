@@ -137,7 +137,8 @@ def _log(args: list[str], why: str) -> None:
         if os.path.exists(path) and os.stat(path).st_size > MAX_LOG_BYTES:
             os.replace(path, f"{path}.1")
         line = f"{time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime())} hook {names}: {ascii(why)[1:-1][:500]}\n"
-        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        # A pipe of that name must not hold us.
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NONBLOCK, 0o600)
         try:
             os.write(handle, line.encode("ascii"))
         finally:

@@ -219,6 +219,13 @@ def test_the_log_stays_small_and_private(home: Home) -> None:
     assert (state / "hook.log").stat().st_mode & 0o077 == 0
 
 
+def test_a_pipe_in_the_place_of_the_log_holds_nothing_up(home: Home) -> None:
+    path = home.mdmem / "state" / "hook.log"
+    path.parent.mkdir(parents=True)
+    os.mkfifo(path)
+    assert fire(home, "claude-code", "Stop", b"junk") == ""
+
+
 def test_neither_the_prompt_nor_the_payload_is_ever_logged(shop: Home, daemon: Daemon) -> None:
     canary = "canary-7f3a91"
     for raw in (canary, json.dumps({"prompt": canary, "cwd": 3}), json.dumps([canary])):

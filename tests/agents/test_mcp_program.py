@@ -363,7 +363,8 @@ def test_l8_junk_is_answered_as_junk_and_does_no_harm(served: Home) -> None:
 
 
 def test_a_request_with_half_a_character_or_too_deep_is_answered_by_its_id(served: Home) -> None:
-    call = b'{"jsonrpc": "2.0", "id": %d, "method": "tools/call", "params": {"name": "search_memory", "arguments": %s}}\n'
+    params = b'"params": {"name": "search_memory", "arguments": %s}'
+    call = b'{"jsonrpc": "2.0", "id": %d, "method": "tools/call", ' + params + b"}\n"
     with running(served) as started:
         started.open()
         started.say(call % (71, b'{"query": "deploy \\ud83d"}'), call % (72, b"[" * 900 + b"]" * 900), LIST)
