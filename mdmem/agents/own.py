@@ -61,5 +61,10 @@ def is_hook(handler: Any, agent: str) -> bool:  # noqa: ANN401  # of a file that
 
 
 def is_server(words: list[Any]) -> bool:
-    """Whether a command and its arguments are an MCP server of some version of mdmem."""
-    return len(words) == 2 and os.path.basename(str(words[0])) == "mdmem" and words[1] == "mcp"
+    """Whether a command and its arguments are an MCP server of some version of mdmem, whatever it was told more."""
+    return len(words) > 1 and os.path.basename(str(words[0])) == "mdmem" and words[1] == "mcp"
+
+
+def renewed(words: Any, wanted: Any) -> Any:  # noqa: ANN401  # of a file that others wrote
+    """A value of the server's entry as it is wanted; of a list the words that a person added behind ours stay."""
+    return [*wanted, *words[len(wanted) :]] if isinstance(words, list) and isinstance(wanted, list) else wanted

@@ -347,6 +347,26 @@ def test_a_file_of_comments_alone_is_not_removed(machine: Machine) -> None:
     assert b'// "theme": "dark",' in path.read_bytes()
 
 
+@pytest.mark.parametrize(
+    ("agent", "rel", "text"),
+    [
+        ("qwen", ".qwen/settings.json", '{"mcpServers": {"mdmem": {"command": "%s", "args": ["mcp", "--agent", "b"]}}}'),
+        ("opencode", ".config/opencode/opencode.json", '{"mcp": {"mdmem": {"command": ["%s", "mcp", "--agent", "b"]}}}'),
+        ("codex", ".codex/config.toml", '[mcp_servers.mdmem]\ncommand = "%s"\nargs = ["mcp", "--agent", "b"]\n'),
+        ("goose", ".config/goose/config.yaml", "extensions:\n  mdmem:\n    cmd: %s\n    args: [mcp, --agent, b]\n"),
+    ],
+)
+def test_what_a_person_told_our_server_more_stays(machine: Machine, agent: str, rel: str, text: str) -> None:
+    path = machine.put(rel, (text % "/old/mdmem").encode())
+    only(machine.connect(agent))
+    again = path.read_text()
+    assert "--agent" in again
+    assert machine.launcher in again
+    assert "/old/mdmem" not in again
+    only(machine.disconnect(agent))
+    assert not path.exists() or "mdmem" not in path.read_text()
+
+
 def test_what_a_person_added_to_our_server_stays(machine: Machine) -> None:
     entry = {"command": "/old/mdmem", "args": ["mcp"], "timeout": 9, "trust": True}
     path = machine.put(".qwen/settings.json", json.dumps({"mcpServers": {"mdmem": entry}}).encode())
