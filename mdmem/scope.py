@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from mdmem.errors import ConfigError, LockError, MachineError, UsageError
 
 PROJECT_FOLDER = ".mdmem"
+MAX_PATH_BYTES = 4_096  # no system takes a longer one, and each part of it would be looked at
 _ALONE_S = 5.0
 KINDS = ("user", "project", "agent")
 
@@ -63,6 +64,14 @@ def check_ref(text: str, what: str = "agent id") -> str:
             hint="letters, digits, and . _ - + @ inside, at most 64, starting with a letter or digit",
         )
     return text
+
+
+def can_be_path(text: str) -> bool:
+    """Whether the system could have a file of that name: JSON can write what no path can hold."""
+    try:
+        return "\0" not in text and len(os.fsencode(text)) < MAX_PATH_BYTES
+    except UnicodeEncodeError:
+        return False
 
 
 def project_root(cwd: str) -> str | None:

@@ -58,6 +58,8 @@ def test_d13_the_last_day_there_is_spoils_no_answer(home: Home, daemon: Daemon, 
     "request_",
     [
         {"op": "search", "query": "x", "cwd": "/a\0b"},
+        {"op": "search", "query": "x", "cwd": "/a\ud800"},
+        {"op": "search", "query": "x", "cwd": "/" + "a/" * 10_000},
         {"op": "sync", "folders": ["/"]},
         {"op": "sync", "folders": {"USER": "a.md"}},
         {"op": "sync", "folders": {"USER": ["a.md", 5]}},

@@ -17,9 +17,13 @@ from mdmem.config.paths import likely_socket
 TYPE_CHECKING = False  # as in typing, which is not imported for it
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import NoReturn
 
+    Answer = tuple[bytes, Callable[[], None]]  # what is printed; to be called when it is
+
 DEADLINE_S = 0.28  # of 300 ms: the interpreter had started before it is counted
+NOTE_S = 0.1  # that it was told; if that can't be noted, it is told again
 MAX_PAYLOAD_BYTES = 4 * 1024 * 1024
 MAX_LOG_BYTES = 1024 * 1024
 
@@ -29,22 +33,25 @@ def main(args: list[str]) -> NoReturn:
     try:
         _signal.signal(_signal.SIGALRM, lambda *_: _give_up(args, "it took too long"))
         _signal.setitimer(_signal.ITIMER_REAL, DEADLINE_S)
-        printed = _answer(args)
+        printed, arrived = _answer(args)
         _signal.setitimer(_signal.ITIMER_REAL, 0)
         _print(printed)
+        _signal.signal(_signal.SIGALRM, lambda *_: os._exit(0))
+        _signal.setitimer(_signal.ITIMER_REAL, NOTE_S)
+        arrived()
     except BaseException as error:  # noqa: BLE001  # nothing may reach the agent
         _log(args, f"{type(error).__name__}: {error}")
     os._exit(0)
 
 
-def _answer(args: list[str]) -> bytes:
+def _answer(args: list[str]) -> Answer:
     raw = _read_stdin()
     if len(args) != 2 or not all(name.replace(".", "").replace("-", "").isalnum() and name.isascii() for name in args):
         _log(args, "usage: mdmem hook AGENT EVENT")
-        return b""
+        return b"", _nothing
     if len(raw) > MAX_PAYLOAD_BYTES:
         _log(args, "the payload is too long")
-        return b""
+        return b"", _nothing
     tried = likely_socket()
     answered = _from_daemon(tried, args, raw)
     if answered is None:
@@ -59,6 +66,10 @@ def _answer(args: list[str]) -> bytes:
     return answered
 
 
+def _nothing() -> None:
+    pass
+
+
 def _read_stdin() -> bytes:
     """All of it, for the agent must not write into a closed pipe; but no more is kept than would be taken."""
     read, size = [], 0
@@ -69,32 +80,36 @@ def _read_stdin() -> bytes:
     return b"".join(read)
 
 
-def _from_daemon(path: str | None, args: list[str], raw: bytes) -> bytes | None:
+def _from_daemon(path: str | None, args: list[str], raw: bytes) -> Answer | None:
     """The daemon's answer; None where none runs. Raises OSError or ValueError when it gives none."""
     if path is None:
         return None
     connection = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
     try:
-        try:
-            connection.connect(path)
-        except (FileNotFoundError, NotADirectoryError, ConnectionRefusedError):
-            return None
-        # The names were looked at: they hold nothing that JSON would escape.
-        request = b'{"v": 1, "op": "hook", "agent": "%s", "event": "%s", "size": %d}\n'
-        connection.sendall(request % (args[0].encode(), args[1].encode(), len(raw)) + raw)
-        return _framed(connection)
-    finally:
-        connection.close()
+        connection.connect(path)
+    except (FileNotFoundError, NotADirectoryError, ConnectionRefusedError):
+        return None
+    # The names were looked at: they hold nothing that JSON would escape.
+    request = b'{"v": 1, "op": "hook", "agent": "%s", "event": "%s", "size": %d, "arrives": true}\n'
+    connection.sendall(request % (args[0].encode(), args[1].encode(), len(raw)) + raw)
+    printed = _framed(connection)
+
+    def arrived() -> None:
+        if printed:
+            connection.sendall(b"\n")
+            connection.recv(1)  # its end: by then it is noted, and the next hook gets no more than is new
+
+    return printed, arrived
 
 
 def _framed(connection: _socket.socket) -> bytes:
-    parts = []
+    reply = b""
     while part := connection.recv(1 << 16):
-        parts.append(part)
-    head, _, body = b"".join(parts).partition(b"\n")
-    if head != b"hook %d" % len(body):
-        raise ValueError("the daemon did not answer as this version does; restart it: mdmem down && mdmem up")
-    return body
+        reply += part
+        head, newline, body = reply.partition(b"\n")
+        if newline and head == b"hook %d" % len(body):
+            return body
+    raise ValueError("the daemon did not answer as this version does; restart it: mdmem down && mdmem up")
 
 
 def _print(printed: bytes) -> None:
@@ -122,7 +137,8 @@ def _log(args: list[str], why: str) -> None:
         if os.path.exists(path) and os.stat(path).st_size > MAX_LOG_BYTES:
             os.replace(path, f"{path}.1")
         line = f"{time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime())} hook {names}: {ascii(why)[1:-1][:500]}\n"
-        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        # A pipe of that name must not hold us.
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NONBLOCK, 0o600)
         try:
             os.write(handle, line.encode("ascii"))
         finally:

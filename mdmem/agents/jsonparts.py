@@ -9,7 +9,7 @@ from typing import Any
 
 from mdmem.agents import jsontext
 from mdmem.agents.jsontext import Node
-from mdmem.agents.own import NAME, is_hook, is_server
+from mdmem.agents.own import NAME, is_hook, is_server, renewed
 from mdmem.errors import ConfigError
 
 _BOM = "\ufeff"
@@ -46,10 +46,11 @@ class JsonFile:
             raise _unusable("it is nested too deeply", 1) from error
 
     def left(self, data: bytes, before: str, after: str) -> bytes | None:
-        """What is left of a file from which ours was taken; None when that is nothing."""
+        """What is left of a file from which ours was taken; None when that is nothing, comments included."""
         if before == after:
             return data
-        return None if self.root(after).value == (self.skeleton or {}) else after.encode()
+        bare = self.root(after).value == (self.skeleton or {}) and not jsontext.has_comments(after)
+        return None if bare else after.encode()
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,8 +175,8 @@ class Server:
             if entry is None or not _is_ours(entry.value):
                 raise _wrong(text, entry or self.file.root(text), f"another MCP server has the name {NAME!r}")
             node = entry.get(key)
-            if node is not None and node.value != self.entry.get(key):
-                text = jsontext.exchange(text, node, self.entry.get(key))
+            if node is not None and node.value != (new := renewed(node.value, self.entry.get(key))):
+                text = jsontext.exchange(text, node, new)
         return text.encode()
 
     def drop(self, data: bytes) -> bytes | None:

@@ -66,6 +66,15 @@ def parse(text: str, *, comments: bool) -> Node:
     return node
 
 
+def has_comments(text: str) -> bool:
+    """Whether a text that `parse` took with comments has any, or another of the liberties that come with them."""
+    try:
+        parse(text.lstrip("\ufeff"), comments=False)
+    except JsonTextError:
+        return True
+    return False
+
+
 class _Reader:
     def __init__(self, text: str, comments: bool) -> None:
         self.text = text

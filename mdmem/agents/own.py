@@ -41,7 +41,10 @@ def hook_command(path: str, agent: str, event: str) -> str:
 
 
 def is_hook(handler: Any, agent: str) -> bool:  # noqa: ANN401  # of a file that others wrote
-    """Whether this is a hook that some version of mdmem put there for this agent."""
+    """Whether this is a hook that some version of mdmem put there for this agent, and nothing more.
+
+    What a person wrote around it (`...; notify-send done`) is theirs, and makes all of it theirs.
+    """
     if not isinstance(handler, dict):
         return False
     line = handler.get("command", handler.get("bash"))
@@ -52,9 +55,16 @@ def is_hook(handler: Any, agent: str) -> bool:  # noqa: ANN401  # of a file that
         words = [*shlex.split(line), *map(str, args)]
     except ValueError:
         return False
-    return len(words) > 2 and os.path.basename(words[0]) == "mdmem" and words[1:3] == ["hook", agent]
+    if len(words) not in (3, 4) or not all(map(str.isalnum, words[3:])):
+        return False
+    return os.path.basename(words[0]) == "mdmem" and words[1:3] == ["hook", agent]
 
 
 def is_server(words: list[Any]) -> bool:
-    """Whether a command and its arguments are an MCP server of some version of mdmem."""
-    return len(words) == 2 and os.path.basename(str(words[0])) == "mdmem" and words[1] == "mcp"
+    """Whether a command and its arguments are an MCP server of some version of mdmem, whatever it was told more."""
+    return len(words) > 1 and os.path.basename(str(words[0])) == "mdmem" and words[1] == "mcp"
+
+
+def renewed(words: Any, wanted: Any) -> Any:  # noqa: ANN401  # of a file that others wrote
+    """A value of the server's entry as it is wanted; of a list the words that a person added behind ours stay."""
+    return [*wanted, *words[len(wanted) :]] if isinstance(words, list) and isinstance(wanted, list) else wanted

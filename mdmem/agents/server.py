@@ -22,6 +22,7 @@ from mdmem.agents.caller import Caller, Who, agent_of
 from mdmem.agents.uris import TEMPLATES
 from mdmem.errors import AmbiguousError, MdmemError, UsageError
 from mdmem.outputs.text import clean
+from mdmem.scope import can_be_path
 
 if TYPE_CHECKING:
     from mdmem.agents.desk import Desk
@@ -137,7 +138,7 @@ class Session:
 
     async def _who(self, ctx: Context, cwd: str | None) -> Who:
         """For whom a call is made: what its arguments say comes before the environment, then the client's root."""
-        if cwd is not None and not os.path.isabs(cwd):
+        if cwd is not None and not (os.path.isabs(cwd) and can_be_path(cwd)):
             raise UsageError(f"cwd is {cwd[:200]!r}, no absolute path", hint="give the project's absolute folder")
         folder = cwd or self.caller.project or await self._client_root(ctx) or self.caller.cwd
         if self.caller.agent:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from mdmem.agents.own import NAME, is_server
+from mdmem.agents.own import NAME, is_server, renewed
 from mdmem.errors import ConfigError
 
 _BOM = "\ufeff"
@@ -27,7 +27,7 @@ class TomlServer:
         """The file with the table; what a person added to it stays. ConfigError where the name is another program's."""
         text, values = _read(data)
         entry = _entry(values)
-        wanted = {"command": self.command, "args": ["mcp"]}
+        wanted = {"command": self.command, "args": renewed((entry or {}).get("args"), ["mcp"])}
         if entry is not None and {key: entry.get(key) for key in wanted} == wanted:
             return text.encode()
         if entry is not None and not _is_ours(entry):
@@ -70,6 +70,8 @@ def _read(data: bytes | None) -> tuple[str, dict[str, Any]]:
         raise ConfigError(
             f"it is not valid TOML: {error}", where=at[1] if at else None, hint="mend it by hand, then run this again"
         ) from error
+    except RecursionError as error:
+        raise ConfigError("it is nested too deeply", where="1", hint="mend it by hand, then run this again") from error
 
 
 def _entry(values: dict[str, Any]) -> dict[str, Any] | None:

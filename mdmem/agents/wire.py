@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import logging
 import re
 import socket
@@ -157,9 +158,24 @@ def _message(line: bytes | TooLong) -> types.JSONRPCMessage | Refusal:
     try:
         return types.jsonrpc_message_adapter.validate_json(line, by_name=False)
     except ValidationError as error:
+        known = _id_in(TooLong(line, line))
         if error.errors()[0]["type"] == "json_invalid":
-            return _refusal(types.PARSE_ERROR, "the line is not JSON", None)
-        return _refusal(types.INVALID_REQUEST, "the line is no message of JSON-RPC 2.0", None)
+            mended = _mended(line)
+            if mended is not None:
+                return _message(mended)
+            return _refusal(types.PARSE_ERROR, "the line is not JSON", known)
+        return _refusal(types.INVALID_REQUEST, "the line is no message of JSON-RPC 2.0", known)
+
+
+def _mended(line: bytes) -> bytes | None:
+    """The line with a sign in the place of halves of characters: programs cut a text in the middle of an emoji, and
+    JSON can write what UTF-8 cannot. None where it is no better for it.
+    """
+    try:
+        mended = json.dumps(json.loads(line), ensure_ascii=False).encode("utf-8", "replace")
+    except (ValueError, RecursionError):
+        return None
+    return mended if mended != line else None
 
 
 def _refusal(code: int, what: str, request: int | str | None) -> Refusal:

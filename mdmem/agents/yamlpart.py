@@ -24,9 +24,9 @@ class YamlExtension:
     def put(self, data: bytes | None) -> bytes:
         """The file with the entry. ConfigError where the name is another program's, or there is no place for lines."""
         text, values = _read(data or b"")
-        extensions = values.get(_KEY)
-        entry = (extensions or {}).get(NAME)
-        if entry is not None:
+        extensions = values.get(_KEY) or {}
+        if NAME in extensions:  # with nothing behind it, too
+            entry = extensions[NAME]
             if not _is_ours(entry):
                 raise _unusable(f"another extension has the name {NAME!r}", _line_of(text))
             if entry.get("cmd") == self.command:

@@ -56,6 +56,9 @@ _WIDE = (
 LONG_PROMPT = 200  # characters: says something in any script
 
 
+Note = Callable[[str, str, Sequence[Injection]], None]  # agent, session, what was given
+
+
 class Turn(NamedTuple):
     """What is known of a turn. `window_used`: percent of the context window; `budget`: tokens."""
 
@@ -67,7 +70,7 @@ class Turn(NamedTuple):
     budget: int = 4_000
     hidden_domains: frozenset[str] = frozenset()  # that the agent may not read
     recalls: bool = True  # False: notes and what is always given alone
-    noted: bool = True  # in the ledger
+    note: Note | None = None  # takes what was given, for the ledger; None: it is not noted
 
 
 class Freshness(Protocol):
@@ -84,7 +87,7 @@ def inject(
     looked: Freshness,
     now: datetime.datetime,
 ) -> dict[str, Any]:
-    """The answer to `inject`; see docs/json.md. What was given is noted in the ledger."""
+    """The answer to `inject`; see docs/json.md."""
     given = backend.given(turn.agent or "", turn.session) if turn.session else {}
     with backend.reader() as db:
         ids = folder_ids(db)
@@ -97,8 +100,8 @@ def inject(
         new = [one for one in items if given.get(_place(one.entry), b"") != stamps.get(one.entry.id)]
         told = [one for one in new if looked.vouches_for(one.entry)]
         block = compose(told, limits_of(turn.agent, turn.budget), unread=unread)
-    if block.memories and turn.noted:
-        backend.injected(turn.agent or "", turn.session or "", [_noted(one, stamps) for one in block.memories])
+    if block.memories and turn.note:
+        turn.note(turn.agent or "", turn.session or "", [_noted(one, stamps) for one in block.memories])
     return _answer(block, making.degraded)
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def follow_instructions(answers: Answers) -> dict[str, Any]:
-    """The answer to `instructions`: which files were written, and which could not be."""
+    """The answer to `instructions`: which files were written, which could not be, and whether git was busy."""
     scopes = answers.app.roster().scopes
     roots = [scope.folder.removesuffix(f"/{PROJECT_FOLDER}") for scope in scopes if scope.kind == "project"]
 
@@ -29,4 +29,5 @@ def follow_instructions(answers: Answers) -> dict[str, Any]:
         return str(answer["text"]) or sections.EMPTY_BLOCK
 
     followed = sections.follow(roots, sections.user_files(agent_folders()), block)
-    return {"written": followed.written, "problems": [problem._asdict() for problem in followed.problems]}
+    problems = [problem._asdict() for problem in followed.problems]
+    return {"written": followed.written, "problems": problems, "busy": followed.busy}

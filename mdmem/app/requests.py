@@ -11,6 +11,7 @@ from mdmem.app.resolve import encodable
 from mdmem.errors import UsageError
 from mdmem.memory import TYPE_ALIASES, TYPES
 from mdmem.recall.validity import moment
+from mdmem.scope import can_be_path
 
 Request = dict[str, Any]
 MAX_LIMIT = 1_000
@@ -21,8 +22,8 @@ def text_of(request: Request, name: str) -> str | None:
     if value is None:
         return None
     if isinstance(value, str):
-        if "\0" in value and name == "cwd":
-            raise UsageError(f"{name} is {value!r}, no path")
+        if name == "cwd" and not can_be_path(value):
+            raise UsageError(f"{name} is {value[:60]!r}, no path")
         # A path may hold bytes that are no text; anything else is for SQLite, which takes text alone.
         return value if name in ("cwd", "key") else encodable(value)
     raise UsageError(f"{name} is {value!r}, not text")

@@ -13,6 +13,7 @@ log = logging.getLogger(__name__)
 
 QUIET_S = 1.0  # a burst of changes is written once
 EVERY_S = 3_600.0  # what holds changes with the time, too
+BUSY_S = 10.0  # until git is asked again whether it has finished
 
 
 class Instructions(threading.Thread):
@@ -23,10 +24,11 @@ class Instructions(threading.Thread):
         self.worker = worker
         self.answers = answers
         self._told: set[str] = set()  # problems, so that each is logged once
+        self._busy = False
 
     def run(self) -> None:
         while not self.worker.stopping.is_set():
-            self.worker.manifests_written.wait(EVERY_S)
+            self.worker.manifests_written.wait(BUSY_S if self._busy else EVERY_S)
             self.worker.manifests_written.clear()
             if self.worker.stopping.wait(QUIET_S):
                 return
@@ -43,3 +45,4 @@ class Instructions(threading.Thread):
         for problem in problems - self._told:
             log.warning("instructions could not be written", extra={"reason": problem})
         self._told = problems
+        self._busy = followed["busy"]

@@ -23,12 +23,14 @@ log = logging.getLogger(__name__)
 PROTOCOL = 1
 MAX_REQUEST_BYTES = 4 * 1024 * 1024
 MAX_CONNECTIONS = 64
+ARRIVAL_S = 5.0  # a hook has printed by then, or has ended
 IDLE_S = 10.0  # a connection that says nothing for so long is closed: no caller keeps one
 PAUSE_S = 0.1
 HOOK = b'{"v": 1, "op": "hook", '  # how a hook's request begins, byte for byte
 
 Handle = Callable[[dict[str, Any]], dict[str, Any]]
-HandleHook = Callable[[str, str, bytes], bytes]  # agent, event, payload -> what the hook prints
+Held = Callable[[], None]  # to be called when the agent has what was printed
+HandleHook = Callable[[str, str, bytes, list[Held] | None], bytes]  # agent, event, payload -> what the hook prints
 
 
 class Server(threading.Thread):
@@ -85,7 +87,7 @@ class Server(threading.Thread):
                 with connection.makefile("rb") as lines:
                     while line := lines.readline(MAX_REQUEST_BYTES + 1):
                         if line.startswith(HOOK):
-                            return connection.sendall(self._reply_to_hook(line, lines))
+                            return self._serve_hook(connection, line, lines)
                         connection.sendall(self._reply(line))
                         if len(line) > MAX_REQUEST_BYTES:
                             return
@@ -94,17 +96,23 @@ class Server(threading.Thread):
         finally:
             self._free.release()
 
-    def _reply_to_hook(self, line: bytes, lines: BufferedReader) -> bytes:
+    def _serve_hook(self, connection: socket.socket, line: bytes, lines: BufferedReader) -> None:
         """A hook's process parses no JSON: its payload follows the request as it came, and what it prints is framed by
-        a line with its size.
+        a line with its size. When it has printed it says so by a line, and the connection ends when that was noted: a
+        hook that gave up has told its agent nothing.
         """
         request = json.loads(line)
         size = request["size"]
         if not isinstance(size, int):
             raise ValueError("no size")  # noqa: TRY004  # one kind of error for all that is no request
         payload = lines.read(size) if 0 <= size <= MAX_REQUEST_BYTES else b""
-        printed = self.handle_hook(str(request["agent"]), str(request["event"]), payload)
-        return b"hook %d\n" % len(printed) + printed
+        held: list[Held] | None = [] if request.get("arrives") is True else None
+        printed = self.handle_hook(str(request["agent"]), str(request["event"]), payload, held)
+        connection.settimeout(ARRIVAL_S)
+        connection.sendall(b"hook %d\n" % len(printed) + printed)
+        if held and lines.readline(1):
+            for note in held:
+                note()
 
     def _reply(self, line: bytes) -> bytes:
         if len(line) > MAX_REQUEST_BYTES:

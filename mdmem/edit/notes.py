@@ -31,6 +31,7 @@ def write_notes(
 
     With the `version` that the agent has read the text takes the place of what stood there, unless somebody has changed
     it meanwhile (ChangedError). Without one it is added at the end, whatever stands there. The frontmatter stays.
+    RefusedError for a text with a secret.
     """
     check_text(text, "the text")
     refuse_secrets(text)

@@ -15,7 +15,7 @@ from mdmem.app.app import App
 from mdmem.config import find_paths
 from mdmem.db import INDEX, LEDGER, Connection, DatabaseError, WriterLock, open_reader
 from mdmem.errors import MdmemError, SilentError
-from mdmem.hooks.answer import Hooks
+from mdmem.hooks.answer import Held, Hooks
 from mdmem.index.read import Entry
 from mdmem.ledger import Decided, Injection, Ledger, Place, find_given, find_used_between, stamp
 
@@ -37,12 +37,23 @@ class _Lines(logging.Handler):
         self.note(f"{record.getMessage()}: {reason}")
 
 
-def answer(agent: str, event: str, raw: bytes, note: Callable[[str], None]) -> bytes:
-    """What the agent's hook prints; `note` is told what went wrong. Raises MdmemError where mdmem can't be used."""
+def answer(agent: str, event: str, raw: bytes, note: Callable[[str], None]) -> tuple[bytes, Held]:
+    """What the agent's hook prints; `note` is told what went wrong. Raises MdmemError where mdmem can't be used.
+
+    Behind it stands what has to be called when the agent has that.
+    """
     logging.getLogger("mdmem").addHandler(_Lines(note))
     app = App(find_paths())
-    with contextlib.closing(Alone(app)) as backend:
-        return Hooks(Answers(backend), remembers=False).answer(agent, event, raw)
+    backend = Alone(app)
+    held: list[Held] = []
+    printed = Hooks(Answers(backend), remembers=False).answer(agent, event, raw, held)
+
+    def arrived() -> None:
+        with contextlib.closing(backend):
+            for one in held:
+                one()
+
+    return printed, arrived
 
 
 @contextlib.contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import logging
 import threading
@@ -19,6 +20,10 @@ log = logging.getLogger(__name__)
 
 MAX_SESSIONS = 512  # remembered at once: more agents than that don't run on one machine
 MAX_LOGGED_NAME = 60
+MAX_KEPT = 1_000  # characters of a prompt, for the guard at the end of its turn
+
+
+Held = Callable[[], None]
 
 
 class Session:
@@ -44,8 +49,11 @@ class Hooks:
         self._sessions: OrderedDict[tuple[str, str], Session] = OrderedDict()
         self._lock = threading.Lock()
 
-    def answer(self, agent: str, event: str, raw: bytes) -> bytes:
-        """What the agent's hook prints: one JSON object, or nothing. Never raises."""
+    def answer(self, agent: str, event: str, raw: bytes, held: list[Held] | None = None) -> bytes:
+        """What the agent's hook prints: one JSON object, or nothing. Never raises.
+
+        With `held`, that memories were given is not noted but put there, to be called when the agent has them.
+        """
         try:
             call = read_call(agent, event, raw)
         except ValueError as error:
@@ -55,19 +63,19 @@ class Hooks:
         try:
             self.answers.backend.note_hook(call.agent, call.event)
             self.heard(call)
-            printed = self._act(call)
+            printed = self._act(call, held)
         except Exception:
             log.exception("a hook was not answered", extra={"agent": call.agent, "event": call.event})
             return b""
         return json.dumps(printed, ensure_ascii=False).encode("utf-8", "replace") if printed else b""
 
-    def _act(self, call: Call) -> dict[str, Any] | None:
+    def _act(self, call: Call, held: list[Held] | None) -> dict[str, Any] | None:
         session = self._session(call)
         if call.means == "start":
-            return self._start(call)
+            return self._start(call, held)
         if call.means == "prompt":
-            session.prompt, session.said, session.asked = call.prompt, "", False
-            return self._context(call, query=call.prompt) if call.prompt else None
+            session.prompt, session.said, session.asked = call.prompt[:MAX_KEPT], "", False
+            return self._context(call, held, query=call.prompt) if call.prompt else None
         if call.means == "compaction":
             self._forget(call)
         elif call.means == "said":
@@ -85,20 +93,22 @@ class Hooks:
                 self._sessions.popitem(last=False)
             return session
 
-    def _start(self, call: Call) -> dict[str, Any] | None:
+    def _start(self, call: Call, held: list[Held] | None) -> dict[str, Any] | None:
         """Notes, feedback and rules. A session that was resumed still has them before it."""
         if call.afresh:
             self._forget(call)
-        return self._context(call, recall=False)
+        return self._context(call, held, recall=False)
 
     def _forget(self, call: Call) -> None:
         if call.session:
             self._ask(call, {"op": "event", "event": "compaction", "session": call.session})
 
-    def _context(self, call: Call, **what: Any) -> dict[str, Any] | None:  # noqa: ANN401  # fields of a request
+    def _context(self, call: Call, held: list[Held] | None, **what: Any) -> dict[str, Any] | None:  # noqa: ANN401
         context = AGENTS[call.agent].context
         if context is None:
             return None
+        if held is not None:
+            what["note"] = lambda *given: held.append(functools.partial(self.answers.backend.injected, *given))
         answer = self._ask(call, {"op": "inject", "session": call.session, **what})
         text = str(answer.get("text") or "")
         return context(call.event, text) if text else None

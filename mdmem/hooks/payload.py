@@ -8,7 +8,10 @@ import stat
 from typing import Any, NamedTuple
 
 from mdmem.hooks.table import AGENTS, Agent, Means
+from mdmem.recall.block import MARKER
+from mdmem.scope import can_be_path
 
+END_CHARS = 10_000  # of a message that is longer than two of them
 TAIL_BYTES = 256 * 1024  # of a transcript: its last reply is in there, or is too long to be looked at
 
 # Text in the place of a prompt that no person wrote: notices of background work, the agent's commands, reminders.
@@ -56,11 +59,11 @@ def read_call(agent: str, event: str, raw: bytes) -> Call:
     return Call(
         agent,
         event,
-        means,
+        "seen" if means == "prompt" and _is_ours(entry, payload) else means,
         _session(entry, payload),
         _cwd(entry, payload),
         _prompt(entry, payload),
-        _first(payload, entry.message) or _from_transcript(entry, payload, means),
+        _ends(_first(payload, entry.message) or _from_transcript(entry, payload, means)),
         _looping(payload),
         payload.get("source") in _FRESH_STARTS,
         _first(payload, entry.transcript) or None,
@@ -70,6 +73,13 @@ def read_call(agent: str, event: str, raw: bytes) -> Call:
 
 def _first(payload: dict[str, Any], names: tuple[str, ...]) -> str:
     return next((value for name in names if isinstance(value := payload.get(name), str) and value), "")
+
+
+def _ends(message: str) -> str:
+    """A message, or the two ends of a long one: it gives up at one of them, and reading all of it takes seconds."""
+    if len(message) <= 2 * END_CHARS:
+        return message
+    return f"{message[:END_CHARS]}\n\n{message[-END_CHARS:]}"
 
 
 def _session(entry: Agent, payload: dict[str, Any]) -> str | None:
@@ -82,7 +92,7 @@ def _cwd(entry: Agent, payload: dict[str, Any]) -> str | None:
     for name in entry.cwd:
         value = payload.get(name)
         path = value[0] if isinstance(value, list) and value else value
-        if isinstance(path, str) and os.path.isabs(path) and "\0" not in path:
+        if isinstance(path, str) and os.path.isabs(path) and can_be_path(path):
             return path
     return None
 
@@ -90,6 +100,11 @@ def _cwd(entry: Agent, payload: dict[str, Any]) -> str | None:
 def _prompt(entry: Agent, payload: dict[str, Any]) -> str:
     prompt = _first(payload, entry.prompt)
     return "" if prompt.lstrip().startswith(_NO_PROMPT) else prompt
+
+
+def _is_ours(entry: Agent, payload: dict[str, Any]) -> bool:
+    """Whether what comes as a prompt is what the guard said: the turn goes on, and must not be asked a second time."""
+    return _first(payload, entry.prompt).lstrip().startswith(f"<{MARKER}")
 
 
 def _looping(payload: dict[str, Any]) -> bool | None:

@@ -7,12 +7,15 @@ brought up to date. Everything outside stays byte for byte.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+import re
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import NamedTuple
 
 from mdmem.config.agents import AgentFolders
 from mdmem.errors import ConfigError, MdmemError, Problem
+from mdmem.files import git
 from mdmem.outputs import saving
 
 BEGIN, END = "<!-- mdmem:begin -->", "<!-- mdmem:end -->"
@@ -20,6 +23,8 @@ EMPTY_BLOCK = "What mdmem remembers for this place will stand here. The tools of
 PROJECT_FILES = ("AGENTS.md", "GEMINI.md")
 _NOTE = "<!-- Kept up to date by mdmem; what you change between these two markers is lost. -->"
 _TRIES = 3
+_BOM = b"\xef\xbb\xbf"
+_FENCE = re.compile(rb" {0,3}(`{3,}|~{3,})")
 
 
 class _Marks(NamedTuple):
@@ -69,7 +74,7 @@ def _harmless(block: str) -> str:
 
 
 def _find(text: bytes) -> _Marks | None:
-    begins, ends = list(_places(text, BEGIN)), list(_places(text, END))
+    begins, ends = _markers(text)
     if not begins and not ends:
         return None
     if len(begins) == len(ends) == 1 and begins[0] < ends[0]:
@@ -82,13 +87,36 @@ def _find(text: bytes) -> _Marks | None:
     )
 
 
-def _places(text: bytes, marker: str) -> Iterator[int]:
-    """Where a line begins that is this marker and nothing else."""
-    at = 0
-    for line in text.split(b"\n"):
-        if line.removeprefix(b"\xef\xbb\xbf").rstrip(b"\r \t") == marker.encode():
-            yield at + line.index(marker.encode())
+def _markers(text: bytes) -> tuple[list[int], list[int]]:
+    """Where lines begin that are a begin marker, or an end marker, and nothing else.
+
+    In a block of code they are an example. Fences count outside of the section alone: in it stands what memories say.
+    """
+    begins: list[int] = []
+    ends: list[int] = []
+    if b"<!-- mdmem:" not in text:
+        return begins, ends
+    lines, at, example_end = text.split(b"\n"), 0, -1
+    for n, line in enumerate(lines):
+        bare = line.removeprefix(_BOM).rstrip(b"\r \t")
+        if n > example_end and bare in (BEGIN.encode(), END.encode()):
+            (begins if bare == BEGIN.encode() else ends).append(at + line.index(bare))
+        elif n > example_end and len(begins) == len(ends):
+            example_end = _closing_fence(lines, n)
         at += len(line) + 1
+    return begins, ends
+
+
+def _closing_fence(lines: list[bytes], n: int) -> int:
+    """The line that closes the block of code which line `n` opens; -1 where it opens none, or nothing closes it."""
+    opening = _FENCE.match(lines[n])
+    if opening is None or (opening[1][:1] == b"`" and b"`" in lines[n][opening.end() :]):
+        return -1
+    for m in range(n + 1, len(lines)):
+        fence = _FENCE.match(lines[m])
+        if fence and fence[1].startswith(opening[1]) and not lines[m][fence.end() :].strip():
+            return m
+    return -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,10 +157,11 @@ def user_files(folders: AgentFolders) -> list[str]:
 
 
 class Followed(NamedTuple):
-    """What `follow` did: the files that it wrote, and those that it could not."""
+    """What `follow` did: the files that it wrote, and those that it could not. `busy`: git has to finish first."""
 
     written: list[str]
     problems: list[Problem]
+    busy: bool = False
 
 
 def follow(roots: Iterable[str], user_files: Iterable[str], make_block: Callable[[str | None], str]) -> Followed:
@@ -141,18 +170,30 @@ def follow(roots: Iterable[str], user_files: Iterable[str], make_block: Callable
     `make_block` gives the text for one project (of its scope alone: these files are committed), and for None that of
     the user. It is asked only where a file has the markers.
     """
-    followed = Followed([], [])
+    written: list[str] = []
+    problems: list[Problem] = []
+    busy = False
     places = [(os.path.join(root, name), root) for root in roots for name in PROJECT_FILES]
     for path, root in [*places, *((path, None) for path in user_files)]:
         try:
-            if has_section(path) and refresh(path, make_block(root), within=root):
-                followed.written.append(path)
+            if not has_section(path):
+                continue
+            if root is not None and _git_is_busy(root):
+                busy = True
+            elif refresh(path, make_block(root), within=root):
+                written.append(path)
         except MdmemError as error:
-            followed.problems.append(Problem(path, None, "section-not-written", error.what, error.hint or ""))
-    return followed
+            problems.append(Problem(path, None, "section-not-written", error.what, error.hint or ""))
+    return Followed(written, problems, busy)
+
+
+def _git_is_busy(root: str) -> bool:
+    """Whether git is in the middle of a rebase or the like, which a changed file would stop."""
+    repository = git.repository(Path(root))
+    return repository is not None and git.busy(repository) is not None
 
 
 def has_section(path: str) -> bool:
     """Whether a file has the markers, in their order or not."""
     now = saving.read(saving.real_path(path))
-    return now is not None and any(True for marker in (BEGIN, END) for _ in _places(now, marker))
+    return now is not None and _markers(now) != ([], [])

@@ -56,6 +56,8 @@ BROKEN = [
     ("codex", ".codex/config.toml", b"a = 1\nb = = 2\n", 2),
     ("codex", ".codex/config.toml", b'[mcp_servers.mdmem]\ncommand = "other"\n', 1),
     ("codex", ".codex/config.toml", b"\n\xff", 2),
+    ("codex", ".codex/config.toml", b"a = " + b"[" * 5000 + b"]" * 5000, 1),
+    ("goose", ".config/goose/config.yaml", b"a: 1\nextensions:\n  mdmem:\n  x: {}\n", 3),
     ("goose", ".config/goose/config.yaml", b"a: 1\nb: [\n", 3),
     ("goose", ".config/goose/config.yaml", b"a: 1\nextensions: {x: {enabled: true}}\n", 2),
     ("goose", ".config/goose/config.yaml", b"extensions:\n  mdmem:\n    cmd: other\n", 2),
@@ -322,6 +324,55 @@ def test_hooks_that_a_person_put_together_with_others_are_renewed_where_they_are
     assert "Notification" not in hooks
     only(machine.disconnect("claude-code"))
     assert read(path) == {"hooks": {"Stop": [{"matcher": "", "hooks": [other]}]}}
+
+
+@pytest.mark.parametrize(
+    "more", ["; notify-send done", " && ~/bin/after", " | tee -a ~/hooks.log", " 2>>~/hooks.log", " & ", "; x"]
+)
+def test_a_command_that_a_person_put_more_into_is_theirs(machine: Machine, more: str) -> None:
+    hook = {"type": "command", "command": f"{machine.launcher} hook claude-code Stop{more}", "timeout": 60}
+    data = json.dumps({"hooks": {"Stop": [{"hooks": [hook]}]}}).encode()
+    path = machine.put(".claude/settings.json", data)
+    only(machine.connect("claude-code"))
+    assert read(path)["hooks"]["Stop"][0] == {"hooks": [hook]}
+    only(machine.disconnect("claude-code"))
+    assert path.read_bytes() == data
+
+
+def test_a_file_of_comments_alone_is_not_removed(machine: Machine) -> None:
+    path = machine.put(".gemini/settings.json", b"{}\n")
+    only(machine.connect("gemini"))
+    path.write_bytes(path.read_bytes().replace(b"{\n", b'{\n  // "theme": "dark",\n', 1))
+    only(machine.disconnect("gemini"))
+    assert b'// "theme": "dark",' in path.read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("agent", "rel", "text"),
+    [
+        (
+            "qwen",
+            ".qwen/settings.json",
+            '{"mcpServers": {"mdmem": {"command": "%s", "args": ["mcp", "--agent", "b"]}}}',
+        ),
+        (
+            "opencode",
+            ".config/opencode/opencode.json",
+            '{"mcp": {"mdmem": {"command": ["%s", "mcp", "--agent", "b"]}}}',
+        ),
+        ("codex", ".codex/config.toml", '[mcp_servers.mdmem]\ncommand = "%s"\nargs = ["mcp", "--agent", "b"]\n'),
+        ("goose", ".config/goose/config.yaml", "extensions:\n  mdmem:\n    cmd: %s\n    args: [mcp, --agent, b]\n"),
+    ],
+)
+def test_what_a_person_told_our_server_more_stays(machine: Machine, agent: str, rel: str, text: str) -> None:
+    path = machine.put(rel, (text % "/old/mdmem").encode())
+    only(machine.connect(agent))
+    again = path.read_text()
+    assert "--agent" in again
+    assert machine.launcher in again
+    assert "/old/mdmem" not in again
+    only(machine.disconnect(agent))
+    assert not path.exists() or "mdmem" not in path.read_text()
 
 
 def test_what_a_person_added_to_our_server_stays(machine: Machine) -> None:

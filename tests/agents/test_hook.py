@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -144,6 +145,28 @@ def test_a_daemon_that_hangs_costs_no_more_than_the_deadline(shop: Home, mute: s
     assert "took too long" in logged(shop)[0]
 
 
+def test_what_came_too_late_is_given_the_next_time(shop: Home, daemon: Daemon) -> None:
+    os.kill(daemon.process.pid, signal.SIGSTOP)
+    try:
+        assert fire(shop, "claude-code", "UserPromptSubmit", ASKED) == ""
+    finally:
+        os.kill(daemon.process.pid, signal.SIGCONT)
+    daemon.sync()
+    assert "make deploy" in block(shop, "claude-code", "UserPromptSubmit", ASKED)
+    assert block(shop, "claude-code", "UserPromptSubmit", ASKED) == ""
+
+
+def test_what_could_not_be_printed_is_given_the_next_time(shop: Home, daemon: Daemon) -> None:
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "mdmem", "hook", "claude-code", "UserPromptSubmit"],
+            input=json.dumps(ASKED).encode(), stdout=full, stderr=subprocess.PIPE, env=shop.env, check=False,
+        )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert "make deploy" in block(shop, "claude-code", "UserPromptSubmit", ASKED)
+    assert block(shop, "claude-code", "UserPromptSubmit", ASKED) == ""
+
+
 @pytest.mark.parametrize(
     "reply",
     [
@@ -194,6 +217,13 @@ def test_the_log_stays_small_and_private(home: Home) -> None:
     fire(home, "claude-code", "Stop", b"junk")
     assert len(logged(home)) == 1
     assert (state / "hook.log").stat().st_mode & 0o077 == 0
+
+
+def test_a_pipe_in_the_place_of_the_log_holds_nothing_up(home: Home) -> None:
+    path = home.mdmem / "state" / "hook.log"
+    path.parent.mkdir(parents=True)
+    os.mkfifo(path)
+    assert fire(home, "claude-code", "Stop", b"junk") == ""
 
 
 def test_neither_the_prompt_nor_the_payload_is_ever_logged(shop: Home, daemon: Daemon) -> None:

@@ -358,7 +358,22 @@ def test_l8_junk_is_answered_as_junk_and_does_no_harm(served: Home) -> None:
     assert {answer["error"]["code"] for answer in by_id[None]} <= {-32700, -32600}
     assert len(by_id[None]) >= 7
     assert all("error" in by_id[number][0] for number in (7, 8, 9))
+    assert "error" in by_id[10][0]
     assert not by_id[2][0]["result"]["isError"]
+
+
+def test_a_request_with_half_a_character_or_too_deep_is_answered_by_its_id(served: Home) -> None:
+    params = b'"params": {"name": "search_memory", "arguments": %s}'
+    call = b'{"jsonrpc": "2.0", "id": %d, "method": "tools/call", ' + params + b"}\n"
+    with running(served) as started:
+        started.open()
+        started.say(call % (71, b'{"query": "deploy \\ud83d"}'), call % (72, b"[" * 900 + b"]" * 900), LIST)
+        code, answers, err = started.end()
+
+    by_id = {answer["id"]: answer for answer in answers}
+    assert (code, err) == (0, "")
+    assert not by_id[71]["result"]["isError"]
+    assert "error" in by_id[72]
 
 
 @slow

@@ -31,6 +31,7 @@ GOOD: dict[str, dict[str, Any]] = {
     "supersede_memory": {"key": "deploy:blyck", "text": "No AWS any more."},
     "update_notes": {"text": "Half way."},
 }
+SECRET = "ghp_" + "".join(str(n * 7 % 10) + chr(97 + n * 5 % 26) for n in range(18))
 DEPLOY = "---\ntype: capability\nkey: deploy:blyck\n---\nAWS CLI is configured here.\n"
 
 
@@ -218,6 +219,11 @@ def test_superseding_is_proposed_too(home: Home) -> None:
         ({"text": "x", "type": "rulle"}, "type"),
         ({"text": "x", "confidence": 2}, "confidence"),
         ({"text": "x", "scope": "everyone"}, "scope"),
+        ({"text": "Log in with " + SECRET}, "secret"),
+        ({"text": "x", "evidence": ["it said " + SECRET]}, "secret"),
+        ({"text": "x", "description": SECRET}, "secret"),
+        ({"text": "x", "cwd": "/a\0b"}, "no absolute path"),
+        ({"text": "x", "cwd": "/" + "a/" * 10_000}, "no absolute path"),
         ({"text": "a\0b"}, "NUL"),
         ({"text": "x" * 100_000}, "longer than"),
         ({"text": "x", "scope": "project"}, "no project here"),
@@ -247,6 +253,14 @@ def test_notes_are_the_agents_own(home: Home) -> None:
     assert not call_here("recall_memory", Caller(agent="builder"), key="notes").is_error
     assert call_here("recall_memory", Caller(agent="other"), key="notes").is_error
     assert call_here("recall_memory", key=str(notes)).is_error
+
+
+def test_notes_hold_no_secret(home: Home) -> None:
+    result = call_here("update_notes", text=f"The token is {SECRET}.", agent="builder")
+    assert result.is_error
+    assert "secret" in text_of(result)
+    assert SECRET not in text_of(result)
+    assert not (home.mdmem / "agents" / "builder" / "notes.md").exists()
 
 
 def test_notes_grow_or_are_replaced_by_their_version(home: Home) -> None:

@@ -21,7 +21,7 @@ from mdmem.errors import MachineError, SilentError
 from tests.conftest import LIMIT_S, Daemon, Home, wait_until
 
 
-def no_hooks(agent: str, event: str, payload: bytes) -> bytes:
+def no_hooks(agent: str, event: str, payload: bytes, held: object) -> bytes:
     return b""
 
 

@@ -123,6 +123,8 @@ ODD: list[dict[str, Any]] = [
     {"session_id": None, "cwd": None, "prompt": None},
     {"session_id": "s", "cwd": "relative/path", "prompt": "where are we deploying the shop to"},
     {"session_id": "s", "cwd": "/w\0/x", "prompt": "where are we deploying the shop to"},
+    {"session_id": "s", "cwd": "/w/\ud800", "prompt": "where are we deploying the shop to"},
+    {"session_id": "s", "cwd": "/" + "a/" * 10_000, "prompt": "where are we deploying the shop to"},
     {"session_id": "s", "cwd": "/" + "a" * 10_000, "prompt": "where are we deploying the shop to"},
     {"session_id": "s" * 100_000, "cwd": "/w", "prompt": "where are we deploying the shop to"},
     {"session_id": "s", "cwd": ["/w"], "workspace_roots": "x", "prompt": "\ud800 lone surrogate, deploying the shop"},

@@ -25,7 +25,8 @@ def shop(home: Home) -> Iterator[Home]:
 
 def fire(event: str = "UserPromptSubmit", **payload: Any) -> tuple[str, list[str]]:
     said: list[str] = []
-    printed = answer("claude-code", event, json.dumps(ASKED | payload).encode(), said.append)
+    printed, arrived = answer("claude-code", event, json.dumps(ASKED | payload).encode(), said.append)
+    arrived()
     return printed.decode(), said
 
 

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from mdmem.hooks import Hooks
+from mdmem.hooks.answer import Held
 from mdmem.hooks.table import AGENTS
 from tests.bed import Bed
 from tests.hooks.payloads import JUNK, ODD, PAYLOADS
@@ -79,6 +80,36 @@ def test_what_was_given_is_not_given_again_until_the_context_is_gone(hooks: Hook
     again = text_of(ask(hooks, "claude-code", "UserPromptSubmit", prompt=ASKED))
     assert "make deploy" in again
     assert "Friday" in again
+
+
+@pytest.mark.usefixtures("memories")
+def test_what_did_not_arrive_is_given_again(hooks: Hooks) -> None:
+    payload = json.dumps({"session_id": "s1", "cwd": "/", "prompt": ASKED}).encode()
+    held: list[Held] = []
+    first = hooks.answer("claude-code", "UserPromptSubmit", payload, held)
+    assert first
+    assert hooks.answer("claude-code", "UserPromptSubmit", payload, held) == first
+    held[0]()
+    assert hooks.answer("claude-code", "UserPromptSubmit", payload, held) == b""
+
+
+@pytest.mark.parametrize(
+    ("agent", "prompt", "stop", "message"),
+    [("cursor", "beforeSubmitPrompt", "stop", "text"), ("gemini", "BeforeAgent", "AfterAgent", "prompt_response"),
+     ("copilot", "userPromptSubmitted", "agentStop", "lastAssistantMessage")],
+)  # fmt: skip
+def test_what_the_guard_said_is_no_new_turn(
+    bed: Bed, hooks: Hooks, agent: str, prompt: str, stop: str, message: str
+) -> None:
+    bed.put("ship.md", "---\ntype: capability\nkey: deploy:shop\n---\nDeploy the shop with ./ship.sh.\n")
+    assert hooks.answers.answer({"op": "sync"})["ok"]
+    ask(hooks, agent, prompt, prompt="deploy the shop")
+    said = ask(hooks, agent, stop, **{message: "I can't deploy the shop: no credentials."})
+    (text,) = (value for name, value in said.items() if name != "decision")
+    assert ask(hooks, agent, prompt, prompt=text) is None
+    assert ask(hooks, agent, stop, **{message: "I can't deploy the shop: no credentials."}) is None
+    ask(hooks, agent, prompt, prompt="try to deploy the shop again")
+    assert ask(hooks, agent, stop, **{message: "I can't deploy the shop: no credentials."})
 
 
 @pytest.mark.usefixtures("memories")

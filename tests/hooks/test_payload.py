@@ -12,6 +12,15 @@ from mdmem.hooks.table import AGENTS
 from tests.hooks.payloads import JUNK, ODD, PAYLOADS
 
 
+def test_of_a_long_message_its_two_ends_are_looked_at() -> None:
+    message = "The key is missing. " + "All is well here. " * 200_000 + "I can't deploy it."
+    raw = json.dumps({"last_assistant_message": message}).encode()
+    read = read_call("claude-code", "Stop", raw).message
+    assert len(read) < 30_000
+    assert read.startswith("The key is missing.")
+    assert read.endswith("I can't deploy it.")
+
+
 @pytest.mark.parametrize(("agent", "event", "payload", "understood"), PAYLOADS)
 def test_payloads_of_agents_are_understood(
     agent: str, event: str, payload: dict[str, Any], understood: dict[str, Any]

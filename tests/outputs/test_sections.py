@@ -108,6 +108,41 @@ def test_a_damaged_section_is_a_problem_and_the_others_go_on(tmp_path: Path) -> 
     assert (tmp_path / "AGENTS.md").read_text() == f"{BEGIN}\nhalf\n"
 
 
+@pytest.mark.parametrize("fence", ["```", "~~~~ md", "   ```md"])
+def test_markers_in_a_block_of_code_are_an_example(fence: str) -> None:
+    closing = fence.strip().split(" ")[0].removesuffix("md")
+    text = f"# How\n{fence}\n{BEGIN}\nold\n{END}\n{closing}\nmore\n".encode()
+
+    assert remove_section(text) == text
+    assert put_section(text, "new").startswith(text)
+    assert remove_section(put_section(text, "new")) == text
+
+
+@pytest.mark.parametrize("text", [b"```\nnever closed\n", b"`` ```\n", b"```a`b\n", b"    ```\n"])
+def test_what_is_no_block_of_code_hides_no_section(text: bytes) -> None:
+    once = put_section(text + b"x\n", "old")
+    assert put_section(once, "new").count(BEGIN.encode()) == 1
+
+
+def test_a_fence_in_a_memory_hides_no_marker() -> None:
+    once = put_section(b"x\n", "```\nnever closed\n")
+    assert put_section(once + b"```\nmine\n```\n", "new").count(END.encode()) == 1
+
+
+@pytest.mark.parametrize("busy", ["rebase-merge", "MERGE_HEAD"])
+def test_while_git_is_busy_a_projects_file_waits(tmp_path: Path, busy: str) -> None:
+    git = tmp_path / ".git"
+    git.mkdir()
+    (git / "HEAD").write_text("ref: refs/heads/main\n")
+    (git / busy).mkdir()
+    path = tmp_path / "AGENTS.md"
+    path.write_bytes(put_section(b"", "old"))
+
+    assert sections.follow([str(tmp_path)], [], lambda root: "new") == sections.Followed([], [], busy=True)
+    (git / busy).rmdir()
+    assert sections.follow([str(tmp_path)], [], lambda root: "new") == sections.Followed([str(path)], [])
+
+
 def test_refresh_says_whether_it_wrote(tmp_path: Path) -> None:
     path = tmp_path / "AGENTS.md"
 
