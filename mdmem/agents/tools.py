@@ -165,10 +165,12 @@ def _put(desk: Desk, target: tuple[str, str | None], fields: dict[str, str | lis
     if answer["candidate"] is None:
         raise RefusedError(f"not proposed: {answer['why']}", hint="say it in other words, or leave it")
     where = f"{scope}:{ref}" if ref else scope
-    line = f"waiting for approval: {clean(answer['candidate'])} ({answer['action']} in {clean(where)})"
+    line = f"{answer['status']}: {clean(answer['candidate'])} ({answer['action']} in {clean(where)})"
     rest = "It is no memory, and is not recalled, until the person approves it: mdmem review"
+    if answer["status"] == "approved":
+        rest = f"The person's settings let it pass: it is a memory now, {clean(answer['path'])}"
     data = {
-        "status": "waiting for approval",
+        "status": answer["status"],
         "candidate": clean(answer["candidate"]),
         "path": clean(answer["path"]),
         "action": answer["action"],

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mdmem import document, edit, files, gates
+from mdmem.app.keeping import keep
 from mdmem.app.recalling import recall_of
 from mdmem.app.requests import Request, text_of
 from mdmem.candidates import inbox
@@ -38,13 +39,14 @@ UNSURE = 0.7  # confidence of what says nothing of its own
 
 class Outcome(NamedTuple):
     """What became of a proposal. `waiting`: as it waits in the inbox; None where a gate refused it, or it says what is
-    remembered already: then `why` says so.
+    remembered already: then `why` says so. `memory`: the file that it is, where a rule of the person's let it pass.
     """
 
     verdicts: dict[str, Verdict]
     waiting: inbox.Waiting | None
     new: bool
     why: str | None
+    memory: str | None = None
 
 
 def propose(answers: Answers, request: Request) -> dict[str, Any]:
@@ -55,9 +57,9 @@ def propose(answers: Answers, request: Request) -> dict[str, Any]:
     outcome = admit(answers.backend, scope, candidate._replace(scope=scope.kind, scope_ref=scope.ref))
     waiting = outcome.waiting
     return {
-        "status": "waiting for approval" if waiting else "refused",
+        "status": "approved" if outcome.memory else "waiting for approval" if waiting else "refused",
         "candidate": waiting.key if waiting else None,
-        "path": waiting.path if waiting else None,
+        "path": outcome.memory or (waiting.path if waiting else None),
         "action": waiting.candidate.action if waiting else candidate.action,
         "target": waiting.candidate.target if waiting else candidate.target,
         "new": outcome.new,
@@ -80,7 +82,7 @@ def _scope(app: App, request: Request, candidate: Candidate) -> Scope:
 
 def admit(backend: Backend, scope: Scope, candidate: Candidate) -> Outcome:
     """Let a candidate for a scope through the gates, and wait in the inbox if they do."""
-    proposed = _proposed(candidate)
+    proposed = proposed_of(candidate)
     with backend.reader() as db:
         folder = read.find_folder(db, files.printable(scope.folder))
         ids = (folder.id,) if folder else ()
@@ -97,8 +99,10 @@ def admit(backend: Backend, scope: Scope, candidate: Candidate) -> Outcome:
         unchanged = Verdict(False, f"{settled.target} says it already", "NOOP", settled.target)
         return _refused(backend, verdicts | {"duplicate": unchanged}, "duplicate")
     kept = {name: inbox.Verdict(verdict.passed, verdict.reason) for name, verdict in verdicts.items()}
-    waiting, new = inbox.put(backend.app.inbox_folder, settled, kept)
-    return Outcome(verdicts, waiting, new, None)
+    done = keep(backend, scope, settled, kept)
+    if done.why is not None:
+        backend.note_refusal(done.why.partition(":")[0])
+    return Outcome(verdicts, done.waiting, done.new, done.why, done.memory)
 
 
 def _refused(backend: Backend, verdicts: dict[str, Verdict], gate: str) -> Outcome:
@@ -155,7 +159,8 @@ def _likeness(one: frozenset[str], other: frozenset[str]) -> float:
     return len(one & other) / len(one | other) if one and other else 0.0
 
 
-def _proposed(candidate: Candidate) -> Proposed:
+def proposed_of(candidate: Candidate, *, by_person: bool = False) -> Proposed:
+    """A candidate as the gates look at it. `by_person`: as a person has left it in review."""
     fields = {name: " ".join(value) if isinstance(value, list) else value for name, value in candidate.fields.items()}
     try:
         confidence = float(fields.get("confidence", SOURCES.get(fields.get("source", ""), UNSURE)))
@@ -169,6 +174,7 @@ def _proposed(candidate: Candidate) -> Proposed:
         fields.get("key", ""),
         candidate.scope,
         confidence,
+        by_person,
     )
 
 

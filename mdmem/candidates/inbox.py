@@ -117,6 +117,16 @@ def renew(folder: str, was: Waiting, now: Waiting) -> bool:
     return write.replace(Path(folder), name, _render(_bounded(now.candidate), now.gates), expected=found.data)
 
 
+def drop(folder: str, waiting: Waiting) -> bool:
+    """Let a candidate give way to stronger ones; whether it did. One that a person has worked on stays."""
+    name = f"{waiting.key}.md"
+    found = files.read(Path(folder), name) if name in _names(folder) else None
+    if not isinstance(found, files.Read) or found.data != _render(waiting.candidate, waiting.gates):
+        return False
+    write.remove(Path(folder), name, expected=found.data)
+    return True
+
+
 def fingerprint(candidate: Candidate) -> str:
     """What makes two proposals the same one: where to, what is done to what, and the words; spaces do not count."""
     said = (candidate.scope, candidate.scope_ref or "", candidate.action, candidate.target or "",

@@ -252,8 +252,13 @@ def desk_of(app: App, who: dict[str, Any], new: set[str]) -> Desk:
 
 
 def _gates(waiting: Waiting) -> Mapping[str, Verdict]:
-    """None yet: what was found when it was proposed stands in its file."""
-    return {}
+    """What a candidate has to pass as a person has made it: their words are theirs, but for secrets."""
+    from mdmem import gates
+    from mdmem.app.propose import proposed_of
+    from mdmem.candidates.inbox import Verdict
+
+    found = gates.run(proposed_of(waiting.candidate, by_person=True), gates.Context(lambda _: (), 0, 0))
+    return {name: Verdict(verdict.passed, verdict.reason) for name, verdict in found.items()}
 
 
 def _find(scope: Scope, key: str) -> str | None:

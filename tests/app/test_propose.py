@@ -7,6 +7,8 @@ import pytest
 
 from mdmem.app import Answers
 from mdmem.candidates import inbox
+from mdmem.review.marks import marks_of
+from tests.app.test_answers import ask
 from tests.bed import Bed
 from tests.gates.making import secrets
 
@@ -117,3 +119,77 @@ def test_what_is_no_proposal_is_an_error_in_words(here: Answers, candidate: Any)
     assert answer["ok"] is False
     assert answer["error"]["exit_code"] in (2, 3)
     assert waiting(here) == []
+
+
+# --- what was decided before, how many wait, and what needs no question ---------------------------------
+
+
+def decide(here: Answers, key: str, decision: str = "reject", evidence: str = "inferred") -> None:
+    found = inbox.read(here.app.inbox_folder, key)
+    marks = marks_of(found.candidate)
+    Path(found.path).unlink()
+    made = [[mark, decision, evidence, "2026-11-30T10:00:00Z"] for mark in (marks.own, marks.pattern) if mark]
+    assert here.answer({"op": "decided", "made": made[: 1 if decision == "reject" else 2]})["ok"]
+
+
+def test_j5_what_was_rejected_is_not_proposed_again(here: Answers) -> None:
+    decide(here, propose(here)["candidate"])
+    again = propose(here, "Deploy  the shop, with make deploy!")
+
+    assert again["status"] == "refused"
+    assert again["why"] == "decided: rejected on 2026-11-30"
+    assert waiting(here) == []
+    assert propose(here, fields={"name": "Deploy", "source": "stated"})["status"] == "waiting for approval"
+
+
+def test_what_was_refused_for_ever_keeps_all_of_its_kind_out(here: Answers) -> None:
+    fields = {"name": "Deploy a", "type": "capability", "key": "deploy:a"}
+    decide(here, propose(here, fields=fields)["candidate"], "never")
+
+    assert propose(here, "Other words.", fields={**fields, "key": "deploy:b", "name": "Other"})["status"] == "refused"
+    assert propose(here, "Build it.", fields={**fields, "key": "build:b", "name": "Build"})["status"] != "refused"
+
+
+def test_j4_no_more_than_twenty_wait_and_the_rest_is_counted(here: Answers) -> None:
+    for n in range(25):
+        fields = {"name": f"Number {n} walrus{n}", "key": f"k{n}", "confidence": f"{0.7 + n / 100:g}"}
+        propose(here, f"About walrus{n} and what it eats on day {n}.", fields=fields)
+    last = propose(here, "A last one, hardly sure of it.", fields={"name": "Zebra", "key": "z", "confidence": "0.61"})
+
+    names = {str(one.candidate.fields["name"]) for one in waiting(here)}
+    assert names == {f"Number {n} walrus{n}" for n in range(5, 25)}
+    assert last["why"].startswith("room: 20 wait")
+    assert ask(here, "status")["status"]["refusals"]["room"] == 1
+
+
+def test_a_weak_one_rises_when_another_session_proposes_it(here: Answers) -> None:
+    fields = {"name": "Deploy", "confidence": "0.3"}
+    said = [{"text": "make deploy", "agent": "codex", "session": session} for session in ("s1", "s1", "s2")]
+    for evidence in said[:2]:
+        propose(here, fields=fields, evidence=[evidence])
+    assert not waiting(here)[0].gates["confidence"].passed
+
+    propose(here, fields=fields, evidence=[said[2]])
+    (one,) = waiting(here)
+    assert one.gates["confidence"].passed
+    assert len(one.candidate.evidence) == 2
+
+
+def test_a_rule_of_the_settings_lets_pass_what_it_names_and_nothing_else(here: Answers, bed: Bed) -> None:
+    config = Path(here.app.paths.config_file)
+    config.write_text('[review]\nauto_approve = [{source = "tool", type = "capability"}]\n')
+    here.app.reload_settings()
+    fields = {"name": "Deploy the shop", "type": "capability", "source": "tool", "confidence": "1.0"}
+    passed = propose(here, fields=fields)
+    asked = propose(
+        here,
+        "Build the shop with make build.",
+        fields={**fields, "name": "Build", "key": "build:shop", "source": "inferred"},
+    )
+
+    assert passed["status"] == "approved"
+    text = Path(passed["path"]).read_text()
+    assert "{ by: process:mdmem, at: " in text
+    assert asked["status"] == "waiting for approval"
+    assert [one.key for one in waiting(here)] == [asked["candidate"]]
+    assert [m["name"] for m in ask(here, "list")["memories"]] == ["Deploy the shop"]
