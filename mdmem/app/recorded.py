@@ -32,7 +32,7 @@ def read_refusals(ledger: str) -> dict[str, int]:
 
 
 def read_rejection(ledger: str, candidate: Candidate) -> str | None:
-    """Why a person does not want to be asked about this again."""
+    """Why a candidate is not to be proposed again; None where it was not rejected."""
     return _read(ledger, lambda db: {"why": was_rejected(db, candidate)}).get("why")
 
 

@@ -252,13 +252,10 @@ def desk_of(app: App, who: dict[str, Any], new: set[str]) -> Desk:
 
 
 def _gates(waiting: Waiting) -> Mapping[str, Verdict]:
-    """What a candidate has to pass as a person has made it: their words are theirs, but for secrets."""
-    from mdmem import gates
-    from mdmem.app.propose import proposed_of
-    from mdmem.candidates.inbox import Verdict
+    """What a person has edited is theirs: no gate holds it back but the one for secrets."""
+    from mdmem.app.propose import verdicts_of_edited
 
-    found = gates.run(proposed_of(waiting.candidate, by_person=True), gates.Context(lambda _: (), 0, 0))
-    return {name: Verdict(verdict.passed, verdict.reason) for name, verdict in found.items()}
+    return verdicts_of_edited(waiting.candidate)
 
 
 def _find(scope: Scope, key: str) -> str | None:

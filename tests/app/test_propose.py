@@ -5,11 +5,10 @@ from typing import Any
 
 import pytest
 
-from mdmem.app import Answers
+from mdmem.app import Answers, App, Local
 from mdmem.candidates import inbox
-from mdmem.review.marks import marks_of
-from tests.app.test_answers import ask
 from tests.bed import Bed
+from tests.conftest import Home
 from tests.gates.making import secrets
 
 
@@ -121,75 +120,63 @@ def test_what_is_no_proposal_is_an_error_in_words(here: Answers, candidate: Any)
     assert waiting(here) == []
 
 
-# --- what was decided before, how many wait, and what needs no question ---------------------------------
+def test_one_key_is_one_question_with_all_its_evidence(here: Answers) -> None:
+    propose(here, evidence=[{"text": "exit 0", "agent": "codex", "session": "a"}])
+    again = propose(here, "Log in, then deploy the shop with make deploy.", evidence=[{"text": "0", "session": "b"}])
+    assert again["new"] is False
+    propose(here, "make deploy", evidence=[{"text": "exit 0 again", "session": "c"}])
+    (found,) = waiting(here)
+    assert found.candidate.body.startswith("Log in, then")
+    assert [item.session for item in found.candidate.evidence] == ["a", "b", "c"]
 
 
-def decide(here: Answers, key: str, decision: str = "reject", evidence: str = "inferred") -> None:
-    found = inbox.read(here.app.inbox_folder, key)
-    marks = marks_of(found.candidate)
-    Path(found.path).unlink()
-    made = [[mark, decision, evidence, "2026-11-30T10:00:00Z"] for mark in (marks.own, marks.pattern) if mark]
-    assert here.answer({"op": "decided", "made": made[: 1 if decision == "reject" else 2]})["ok"]
+def test_a_weak_one_rises_when_another_session_says_it_too(here: Answers) -> None:
+    weak = {"confidence": "0.4"}
+    propose(here, fields=weak, evidence=[{"text": "x", "agent": "codex", "session": "a"}])
+    propose(here, fields=weak, evidence=[{"text": "y", "agent": "codex", "session": "a"}])
+    assert waiting(here)[0].gates["confidence"].passed is False
+    propose(here, fields=weak, evidence=[{"text": "z", "agent": "codex", "session": "b"}])
+    assert waiting(here)[0].gates["confidence"].passed is True
 
 
-def test_j5_what_was_rejected_is_not_proposed_again(here: Answers) -> None:
-    decide(here, propose(here)["candidate"])
-    again = propose(here, "Deploy  the shop, with make deploy!")
-
-    assert again["status"] == "refused"
-    assert again["why"] == "decided: rejected on 2026-11-30"
-    assert waiting(here) == []
-    assert propose(here, fields={"name": "Deploy", "source": "stated"})["status"] == "waiting for approval"
-
-
-def test_what_was_refused_for_ever_keeps_all_of_its_kind_out(here: Answers) -> None:
-    fields = {"name": "Deploy a", "type": "capability", "key": "deploy:a"}
-    decide(here, propose(here, fields=fields)["candidate"], "never")
-
-    assert propose(here, "Other words.", fields={**fields, "key": "deploy:b", "name": "Other"})["status"] == "refused"
-    assert propose(here, "Build it.", fields={**fields, "key": "build:b", "name": "Build"})["status"] != "refused"
+def test_weaker_ones_give_way_and_are_counted(here: Answers) -> None:
+    for number in range(25):
+        fields = {"key": f"k{number}", "name": f"Thing {number}", "confidence": f"0.{60 + number}"}
+        propose(here, f"A thing of word{number}.", fields=fields)
+    assert sorted(str(w.candidate.fields["key"]) for w in waiting(here)) == sorted(f"k{n}" for n in range(5, 25))
+    assert here.backend.refusals() == {"flood": 5}
+    assert propose(here, "One more of other words.", fields={"key": "low", "name": "Low", "confidence": "0.6"})["why"]
 
 
-def test_j4_no_more_than_twenty_wait_and_the_rest_is_counted(here: Answers) -> None:
-    for n in range(25):
-        fields = {"name": f"Number {n} walrus{n}", "key": f"k{n}", "confidence": f"{0.7 + n / 100:g}"}
-        propose(here, f"About walrus{n} and what it eats on day {n}.", fields=fields)
-    last = propose(here, "A last one, hardly sure of it.", fields={"name": "Zebra", "key": "z", "confidence": "0.61"})
-
-    names = {str(one.candidate.fields["name"]) for one in waiting(here)}
-    assert names == {f"Number {n} walrus{n}" for n in range(5, 25)}
-    assert last["why"].startswith("room: 20 wait")
-    assert ask(here, "status")["status"]["refusals"]["room"] == 1
+def test_what_a_person_worked_on_does_not_give_way(here: Answers) -> None:
+    propose(here, "A thing of mine.", fields={"key": "mine", "name": "Mine", "confidence": "0.6"})
+    path = Path(waiting(here)[0].path)
+    path.write_text(path.read_text() + "And what I think of it.\n")
+    for number in range(25):
+        propose(here, f"Of word{number}.", fields={"key": f"k{number}", "name": f"Thing {number}", "confidence": "0.9"})
+    assert "what I think" in path.read_text()
 
 
-def test_a_weak_one_rises_when_another_session_proposes_it(here: Answers) -> None:
-    fields = {"name": "Deploy", "confidence": "0.3"}
-    said = [{"text": "make deploy", "agent": "codex", "session": session} for session in ("s1", "s1", "s2")]
-    for evidence in said[:2]:
-        propose(here, fields=fields, evidence=[evidence])
-    assert not waiting(here)[0].gates["confidence"].passed
-
-    propose(here, fields=fields, evidence=[said[2]])
-    (one,) = waiting(here)
-    assert one.gates["confidence"].passed
-    assert len(one.candidate.evidence) == 2
+def test_what_was_rejected_is_not_proposed_again(home: Home) -> None:
+    with Local(App()) as local:
+        propose(Answers(local))
+    assert home.run("review", "--reject", "deploy:shop").code == 0
+    with Local(App()) as local:
+        assert propose(Answers(local), "Deploy the  shop with make deploy")["why"].startswith("rejected: ")
+        assert propose(Answers(local), fields={"source": "stated"})["candidate"], "evidence of another kind"
 
 
-def test_a_rule_of_the_settings_lets_pass_what_it_names_and_nothing_else(here: Answers, bed: Bed) -> None:
-    config = Path(here.app.paths.config_file)
-    config.write_text('[review]\nauto_approve = [{source = "tool", type = "capability"}]\n')
-    here.app.reload_settings()
-    fields = {"name": "Deploy the shop", "type": "capability", "source": "tool", "confidence": "1.0"}
-    passed = propose(here, fields=fields)
-    asked = propose(
-        here,
-        "Build the shop with make build.",
-        fields={**fields, "name": "Build", "key": "build:shop", "source": "inferred"},
-    )
-
-    assert passed["status"] == "approved"
-    text = Path(passed["path"]).read_text()
-    assert "{ by: process:mdmem, at: " in text
-    assert asked["status"] == "waiting for approval"
-    assert [one.key for one in waiting(here)] == [asked["candidate"]]
-    assert [m["name"] for m in ask(here, "list")["memories"]] == ["Deploy the shop"]
+def test_what_the_settings_let_pass_becomes_a_memory_unasked(home: Home) -> None:
+    home.mdmem.mkdir(exist_ok=True)
+    (home.mdmem / "config.toml").write_text('[[review.auto_approve]]\nsource = "tool"\nmin_confidence = 0.9\n')
+    with Local(App()) as local:
+        here = Answers(local)
+        assert propose(here, fields={"source": "tool", "confidence": "1.0"})["status"] == "approved"
+        weak = propose(
+            here, "Other words here.", fields={"key": "b", "name": "B", "source": "tool", "confidence": "0.7"}
+        )
+        rule = {"key": "c", "name": "C", "type": "rule", "source": "tool", "confidence": "1.0"}
+        assert weak["status"] == propose(here, "A rule of sorts.", fields=rule)["status"] == "waiting for approval"
+    (made,) = [path for path in home.user.glob("*.md") if path.name != "MEMORY.md"]
+    assert "deploy:shop" in made.read_text()
+    assert "candidate:" not in made.read_text()
