@@ -14,7 +14,7 @@ from pathlib import Path
 import measure
 
 QUICK = ("saves", "burst", "cold", "search", "growth")
-OF_MDMEM = ("cli", "mcp")
+OF_MDMEM = ("cli", "mcp_start")
 LONG = ("vectors", "idle", "install")
 
 

@@ -142,7 +142,7 @@ def _approved(backend: Backend, waits: inbox.Waiting) -> str | None:
 
     desk = Desk(
         app.inbox_folder, lambda c: app.scope_of(c.scope, c.scope_ref, None), find, backend.decided, lambda _: {},
-        lambda: datetime.datetime.now(datetime.UTC), "mdmem:auto_approve",
+        lambda: datetime.datetime.now(datetime.UTC), "process:mdmem",
     )  # fmt: skip
     try:
         done = approve(desk, look(desk, waits))

@@ -43,6 +43,7 @@ def status_of(app: App, db: Connection, *, daemon: dict[str, Any] | None) -> dic
         "embedder": live.get("embedder") or _embedder_json(app, db),
         "llm": None,
         "candidates": inbox.count(app.inbox_folder),
+        "auto_approve": len(app.settings.review.auto_approve),
         "conflicts": 0,
         "learning": live.get("learning", []),
         "refusals": read_refusals(app.paths.ledger_db),

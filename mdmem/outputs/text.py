@@ -113,6 +113,7 @@ def status_lines(status: dict[str, Any], *, paint: Paint = plain) -> Iterable[st
     """The state of everything, compact: daemon, index, a line a folder, and what is wrong."""
     yield _daemon_line(status["daemon"], paint)
     yield from _index_lines(status, paint)
+    yield from _review_lines(status, paint)
     yield ""
     for scope in status["scopes"]:
         yield from _scope_lines(scope, paint)
@@ -144,6 +145,17 @@ def _index_lines(status: dict[str, Any], paint: Paint) -> Iterable[str]:
         yield paint(f"{status['candidates']} proposed, waiting for you: mdmem review", "warn")
     if index["notice"]:
         yield paint(f"         {clean(index['notice'])}", "warn")
+
+
+def _review_lines(status: dict[str, Any], paint: Paint) -> Iterable[str]:
+    waiting, rules = status.get("candidates", 0), status.get("auto_approve", 0)
+    if waiting:
+        yield f"review   {waiting} proposed {'memory waits' if waiting == 1 else 'memories wait'}: mdmem review"
+    if rules:
+        yield paint(
+            f"review   {rules} {'rule lets' if rules == 1 else 'rules let'} some pass unasked (review.auto_approve)",
+            "warn",
+        )
 
 
 def _scope_lines(scope: dict[str, Any], paint: Paint) -> Iterable[str]:

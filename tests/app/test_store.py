@@ -19,7 +19,7 @@ import pytest
 from mdmem import db as database
 from mdmem.app import Answers, Local, Store
 from mdmem.app.local import sync_all
-from mdmem.db import INDEX, open_reader, open_writer
+from mdmem.db import INDEX, LEDGER, open_reader, open_writer
 from mdmem.errors import LedgerError, LockError, MdmemError, SilentError
 from mdmem.index import read
 from tests.bed import Bed, git, memory
@@ -329,7 +329,7 @@ def test_g5_a_newer_ledger_is_refused_with_both_versions_and_not_touched(bed: Be
     bed.store.ledger.db.execute("PRAGMA user_version = 99")
     bed.close()
     before = Path(bed.app.paths.ledger_db).read_bytes()
-    with pytest.raises(LedgerError, match=r"version 99.*version 3") as refused:
+    with pytest.raises(LedgerError, match=rf"version 99.*version {LEDGER.version}") as refused:
         Store(bed.app)
 
     assert Path(bed.app.paths.ledger_db).read_bytes() == before
@@ -337,7 +337,7 @@ def test_g5_a_newer_ledger_is_refused_with_both_versions_and_not_touched(bed: Be
     with pytest.raises(LedgerError):
         Store(bed.app)
     connection = apsw.Connection(bed.app.paths.ledger_db)
-    connection.execute("PRAGMA user_version = 3")
+    connection.execute(f"PRAGMA user_version = {LEDGER.version}")
     connection.close()
     bed.store = Store(bed.app)
     assert bed.store.ledger.use("user", None, "a.md").hit_count == 1

@@ -200,6 +200,15 @@ def test_status_counts_what_waits(home: Home, call: Call) -> None:
     put(home, "Style")
 
     assert call("status", "--json").json["candidates"] == 2
+    assert "review   2 proposed memories wait: mdmem review\n" in call("status").out
+
+
+def test_status_says_that_some_need_no_question(home: Home, call: Call) -> None:
+    assert call("status", "--json").json["auto_approve"] == 0
+    assert "review" not in call("status").out
+    (home.mdmem / "config.toml").write_text('[review]\nauto_approve = [{source = "tool"}]\n')
+
+    assert "1 rule lets some pass unasked (review.auto_approve)" in call("status").out
 
 
 # --- moved by hand ------------------------------------------------------------------------------------

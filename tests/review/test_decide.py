@@ -394,3 +394,69 @@ def test_j6_twenty_approvals_at_once_make_one_memory(bench: Bench) -> None:
     assert sorted(ends) == ["NotFoundError"] * 19 + ["done"]
     assert list(bench.memories()) == ["how-to-release.md"]
     assert bench.waiting() == []
+
+
+# --- odd ends -----------------------------------------------------------------------------------------
+
+
+def test_an_undo_finds_the_candidate_proposed_again_and_leaves_it(bench: Bench) -> None:
+    (shown,) = bench.put(candidate())
+    done = reject(bench.desk, shown)
+    bench.put(candidate())
+    undo(bench.desk, done)
+    assert Path(shown.waiting.path).read_bytes() == shown.data
+
+    done = reject(bench.desk, shown)
+    bench.put(candidate())
+    path = Path(shown.waiting.path)
+    path.write_text(path.read_text() + "Mine.\n")
+    with pytest.raises(RefusedError):
+        undo(bench.desk, done)
+    assert path.read_text().endswith("Mine.\n")
+
+
+def test_a_rejection_that_came_too_late_is_not_remembered(bench: Bench) -> None:
+    (shown,) = bench.put(candidate())
+
+    def note(made, taken_back) -> None:
+        bench.note(made, taken_back)
+        Path(shown.waiting.path).unlink(missing_ok=True)  # another command is faster just now
+
+    with pytest.raises(NotFoundError):
+        reject(bench.desk._replace(note=note), shown)
+
+    assert was_rejected(bench.ledger.db, candidate()) is None
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "error"),
+    [
+        ("action: ADD", "action: ERASE", UsageError),
+        ("type: procedure", "type: procedure\nname: [", MdmemError),
+        ("Run make dist", "Run caf\udce9", RefusedError),
+    ],
+)
+def test_what_a_person_made_of_a_candidate_is_judged_and_never_lost(bench: Bench, old, new, error) -> None:
+    (shown,) = bench.put(candidate())
+    path = Path(shown.waiting.path)
+    path.write_bytes(path.read_text().replace(old, new).encode("utf-8", "surrogateescape"))
+    before = path.read_bytes()
+    with pytest.raises(error):
+        approve(bench.desk, look(bench.desk, inbox.read(str(bench.inbox), shown.waiting.key)))
+
+    assert path.read_bytes() == before
+    assert bench.memories() == {}
+
+
+def test_what_names_already_what_it_supersedes_names_it_once(bench: Bench) -> None:
+    bench.memory("old.md", "---\nkey: old:way\n---\nOld.\n")
+    fields = {"name": "New", "type": "procedure", "supersedes": "old:way"}
+    (shown,) = bench.put(candidate(action="SUPERSEDE", target="old:way", fields=fields))
+    approve(bench.desk, shown)
+
+    assert bench.memories()["new.md"].count("old:way") == 1
+    left = Path(shown.waiting.path)
+    left.write_bytes(shown.data)
+    before = bench.memories()
+    approve(bench.desk, look(bench.desk, shown.waiting))
+    assert bench.memories() == before
