@@ -1,6 +1,6 @@
 """How long `mdmem mcp` takes until `initialize` is answered, against `python -c pass` started in the same turns.
 
-    python bench/mcp.py --n 1000 --turns 15
+    python bench/mcp_start.py --n 1000 --turns 15
 
 Without a daemon the SDK is imported in the program itself; with one the first client waits until the daemon's host has
 imported it, and later ones do not. `tool`: until a search is answered after that. CPU is that of the program alone.
