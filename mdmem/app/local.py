@@ -29,7 +29,7 @@ from mdmem.db import (
 )
 from mdmem.errors import LockError, SilentError
 from mdmem.index.read import Entry
-from mdmem.ledger import Injection, Place, find_given, find_hooks, find_used_between, stamp
+from mdmem.ledger import Injection, Place, Probed, find_given, find_hooks, find_used_between, stamp
 from mdmem.models import Embedder
 from mdmem.reindex.dates import find_dates
 from mdmem.scope import Scope
@@ -138,6 +138,12 @@ class Local:
 
     def note_hook(self, agent: str, event: str) -> None:
         self._writing().ledger.note_hook(agent, event, stamp())
+
+    def allow_probes(self, allowed: Sequence[bytes]) -> None:
+        self._writing().ledger.allow_probes(allowed, stamp())
+
+    def probed(self, results: Sequence[Probed]) -> None:
+        self._writing().ledger.probed(results)
 
     def hook_calls(self) -> dict[tuple[str, str], str]:
         return read_hooks(self.app.paths.ledger_db)

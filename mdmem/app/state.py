@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from mdmem.app.app import App
+from mdmem.app.probing import unverified
 from mdmem.db import Connection
 from mdmem.files import folder_identity, printable
 from mdmem.index import read
@@ -43,6 +44,7 @@ def status_of(app: App, db: Connection, *, daemon: dict[str, Any] | None) -> dic
         "candidates": 0,
         "conflicts": 0,
         "problems": [*_trouble(app), *(problem_json(folder, row) for folder, row in read.problems(db))],
+        "unverified": unverified(db, app.paths.ledger_db),
         "untrusted": [{"path": printable(path), "reason": why} for path, why in roster.untrusted],
     }
 

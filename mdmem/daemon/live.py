@@ -30,7 +30,7 @@ from mdmem.db import (
 from mdmem.errors import SilentError
 from mdmem.index import read
 from mdmem.index.read import Entry
-from mdmem.ledger import Injection, Place, find_use, find_used_between, stamp
+from mdmem.ledger import Injection, Place, Probed, find_use, find_used_between, stamp
 
 CATCH_UP_S = 1.0  # how long a search waits for the writer to look at a file that moved
 EMBED_S = 2.0
@@ -175,6 +175,12 @@ class Live:
     def note_hook(self, agent: str, event: str) -> None:
         now = stamp()
         self.worker.post(lambda store: store.ledger.note_hook(agent, event, now))
+
+    def allow_probes(self, allowed: Sequence[bytes]) -> None:
+        self.worker.call(lambda store: store.ledger.allow_probes(allowed, stamp()))
+
+    def probed(self, results: Sequence[Probed]) -> None:
+        self.worker.call(lambda store: store.ledger.probed(results))
 
     def hook_calls(self) -> dict[tuple[str, str], str]:
         return read_hooks(self.app.paths.ledger_db)

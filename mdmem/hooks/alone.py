@@ -17,7 +17,7 @@ from mdmem.db import INDEX, LEDGER, Connection, DatabaseError, WriterLock, open_
 from mdmem.errors import MdmemError, SilentError
 from mdmem.hooks.answer import Hooks
 from mdmem.index.read import Entry
-from mdmem.ledger import Injection, Ledger, Place, find_given, find_used_between, stamp
+from mdmem.ledger import Injection, Ledger, Place, Probed, find_given, find_used_between, stamp
 
 
 class _Lines(logging.Handler):
@@ -114,6 +114,12 @@ class Alone:
         raise NotImplementedError
 
     def use(self, entry: Entry) -> dict[str, Any]:
+        raise NotImplementedError
+
+    def allow_probes(self, allowed: Sequence[bytes]) -> None:
+        raise NotImplementedError
+
+    def probed(self, results: Sequence[Probed]) -> None:
         raise NotImplementedError
 
     def hook_calls(self) -> dict[tuple[str, str], str]:
