@@ -65,22 +65,23 @@ def _ask_for(probes: list[dict[str, Any]], *, yes: bool) -> None:
     from mdmem.upkeep.probes import allowance
 
     at_terminal = sys.stdin.isatty() and sys.stderr.isatty()
-    allowed = []
+    allowed: dict[str, None] = {}
     for probe in probes:
         if probe["allowed"] or probe["why"]:
             continue
-        if yes or at_terminal:
+        mark = allowance(probe["probe"], probe["root"]).hex()
+        if mark not in allowed and (yes or at_terminal):
             _show(probe)
-        if yes or (at_terminal and _says_yes()):
+        if mark in allowed or yes or (at_terminal and _says_yes()):
             probe["allowed"] = True
-            allowed.append(allowance(probe["probe"], probe["root"]).hex())
+            allowed[mark] = None
         elif at_terminal:
             probe["why"] = "you did not allow it"
         else:
             key = shlex.quote(probe["key"])
             probe["why"] = f"nobody has allowed it yet: mdmem verify {key} at a terminal, or with --yes"
     if allowed:
-        ask({"op": "allow_probes", "allowed": allowed})
+        ask({"op": "allow_probes", "allowed": list(allowed)})
 
 
 def _show(probe: dict[str, Any]) -> None:

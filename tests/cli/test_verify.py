@@ -222,6 +222,7 @@ def test_a_probe_too_long_to_judge_is_not_run(home, call):
 @pytest.mark.slow
 def test_a_person_sees_who_where_and_every_character_and_says_yes_or_no(home: Home) -> None:
     home.put("a.md", capability("touch ran \u202e\u200b\u3164\tzz; touch more", "a"))
+    home.put("a2.md", (home.user / "a.md").read_text().replace("key: a", "key: a2"))
     home.put("b.md", capability("touch never", "b"))
     terminal = Terminal(home, "verify")
     asked = terminal.answer("y\n")
@@ -234,6 +235,7 @@ def test_a_person_sees_who_where_and_every_character_and_says_yes_or_no(home: Ho
     assert "what can't be seen in it stands as \\x.." in asked
     assert code == 1
     assert "b: you did not allow it" in said
+    assert "verified a2: " in said
     assert (home.folder / "more").exists()
     assert not (home.folder / "never").exists()
     assert home.run("verify", "a").code == 0

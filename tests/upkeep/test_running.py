@@ -82,6 +82,13 @@ def test_one_that_hangs_is_ended_with_all_its_children(tmp_path: Path) -> None:
     wait_until(lambda: all(map(is_gone, pids)), "both have ended")
 
 
+def test_one_that_closes_its_output_and_hangs_is_ended(tmp_path: Path) -> None:
+    ran = run("echo $$ > pid; exec sleep 300 >&- 2>&-", str(tmp_path), limit_s=0.5)
+
+    assert "longer than" in str(ran.why)
+    assert is_gone(int((tmp_path / "pid").read_text()))
+
+
 def test_one_that_ignores_signals_is_ended(tmp_path: Path) -> None:
     ran = run("trap '' TERM INT HUP; echo $$; while :; do sleep 0.1; done", str(tmp_path), limit_s=0.5)
 
