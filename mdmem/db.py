@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterator, Sequence
 from importlib import util
 from pathlib import Path
 from typing import Any, NamedTuple
-from urllib.parse import quote
 
 import apsw
 
@@ -91,21 +90,31 @@ def open_writer(kind: Kind, path: str) -> Connection:
 
 
 def open_foreign(path: str) -> Connection:
-    """Another program's database, to be read only. Raises apsw.Error.
+    """Another program's database, to be read only, for a moment. Raises apsw.Error.
 
-    In WAL mode one that nobody holds cannot be opened read-only; only when it has no journal is it taken as it lies.
+    In WAL mode one that nobody holds has no journal, and reading it would make one beside it: it is taken as it lies.
     """
+    from urllib.parse import quote  # not wanted by every command
+
+    flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_NOMUTEX | apsw.SQLITE_OPEN_URI
+    alone = "&immutable=1" if _is_wal(path) and not os.path.exists(f"{path}-wal") else ""
+    connection = apsw.Connection(f"file:{quote(os.fsencode(path))}?mode=ro{alone}", flags=flags)
     try:
-        connection = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_NOMUTEX)
         connection.set_busy_timeout(FOREIGN_BUSY_MS)
-        connection.execute("PRAGMA query_only = ON; PRAGMA trusted_schema = OFF; PRAGMA schema_version")
-    except (apsw.CantOpenError, apsw.ReadOnlyError):
-        if os.path.exists(f"{path}-wal") or not os.path.exists(path):
-            raise
-        flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_NOMUTEX | apsw.SQLITE_OPEN_URI
-        connection = apsw.Connection(f"file:{quote(path)}?immutable=1", flags=flags)
-        connection.execute("PRAGMA trusted_schema = OFF")
+        connection.execute("PRAGMA query_only = ON; PRAGMA trusted_schema = OFF").fetchall()
+    except BaseException:
+        connection.close()
+        raise
     return connection
+
+
+def _is_wal(path: str) -> bool:
+    """Whether a database keeps a write-ahead log, by its header."""
+    try:
+        with open(path, "rb") as file:
+            return file.read(20)[18:] == b"\x02\x02"
+    except OSError:
+        return False
 
 
 def _open_checked(kind: Kind, path: str) -> Connection:

@@ -77,6 +77,26 @@ class Door:
         answer = self._ask("inject", query=query, window_used=window_used, budget=budget, session=session)
         return {name: value for name, value in answer.items() if name not in ("ok", "version")}
 
+    def propose(
+        self,
+        text: str,
+        *,
+        name: str | None = None,
+        key: str | None = None,
+        type: str | None = None,
+        scope: str | None = None,
+        evidence: _Names = (),
+    ) -> dict[str, Any]:
+        """Let a memory wait in the inbox until the person approves it; or why a gate refused it (`why`).
+
+        `scope`: the project here, where there is one, else the user's. `evidence`: lines that it follows from.
+        """
+        fields = {name: value for name, value in (("name", name), ("key", key), ("type", type)) if value}
+        quoted = [{"text": line, "agent": self.agent} for line in _names(evidence)]
+        candidate = {"scope": scope, "fields": fields, "body": text, "evidence": quoted}
+        answer = self._ask("propose", candidate=candidate)
+        return {name: value for name, value in answer.items() if name not in ("ok", "version")}
+
     def sync(self) -> dict[str, int]:
         """Returns when the index has everything that is on disk now; the counts of `mdmem sync --json`."""
         answer = self._ask("sync")

@@ -174,3 +174,14 @@ def test_every_call_of_the_door_stands_in_the_docs() -> None:
 
     assert calls
     assert [name for name in calls if f"| `{name}(" not in page] == []
+
+
+def test_what_a_program_proposes_waits_for_the_person(either: Home) -> None:
+    with mdmem.open(cwd=either.work, agent="bot") as door:
+        told = door.propose("The shop's cache is in redis 2.", name="Cache", evidence="redis-cli -n 2 answered")
+        assert told["status"] == "waiting for approval"
+        assert "redis" not in str(door.search("where is the cache", mode="keyword"))
+        refused = door.propose("Use port 1 today.", name="For today: port 1")
+    assert refused["candidate"] is None
+    assert refused["why"].startswith("transient")
+    assert [path.name for path in (either.mdmem / "inbox").iterdir()] == [f"{told['candidate']}.md"]

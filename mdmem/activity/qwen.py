@@ -56,7 +56,7 @@ def _said(record: Json) -> str:
     else:
         said = "\n".join(_texts(record))
     said = _TAGGED.sub("", said).strip()
-    return "" if said.startswith(("/", "?")) and "\n" not in said else said
+    return "" if said.startswith(("/", "?", "!")) and "\n" not in said else said
 
 
 def _texts(record: Json) -> list[str]:

@@ -185,13 +185,18 @@ class Tail:
     # --- reading ------------------------------------------------------------------------------------------------
 
     def _try(self, found: Found, find: Find) -> bool:
-        """Read a piece of one log. Trouble with it is told, tried again later, and stays its own."""
+        """Read a piece of one log. Trouble with it is told, tried again later, and stays its own: even when what is
+        looked for in its events fails and ends this poll, the next one begins with other logs.
+        """
+        later = self._not_before[found.path] = self.clock() + LIST_EVERY_S
         try:
             read = self._store if found.reader.form == "sqlite" else self._file
             more = read(found, find)
         except OSError as error:
             self._trouble(found, error)
             return False
+        if self._not_before[found.path] == later:
+            del self._not_before[found.path]
         self._troubles.pop(found.path, None)
         if not more:
             self._read[found.path] = found

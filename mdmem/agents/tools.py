@@ -12,11 +12,9 @@ from mdmem.agents import shapes
 from mdmem.agents.desk import Desk
 from mdmem.agents.uris import uri_of
 from mdmem.app import App
-from mdmem.candidates import inbox
 from mdmem.errors import NotFoundError, RefusedError, UsageError
 from mdmem.files import from_printable
 from mdmem.index import fold
-from mdmem.ledger import stamp
 from mdmem.memory import DEFAULT_TYPE
 from mdmem.outputs import text as words
 from mdmem.outputs.text import clean
@@ -120,7 +118,7 @@ def propose(desk: Desk, wanted: shapes.Propose) -> Shown:
     fields.setdefault("type", DEFAULT_TYPE[target.kind])
     known = _find_by_key(desk, str(fields.get("key", "")), target.kind, target.ref)
     action = "UPDATE" if known else "ADD"
-    return _put(desk, app, target.kind, target.ref, fields, wanted.text, wanted.evidence, action, known)
+    return _put(desk, (target.kind, target.ref), fields, wanted.text, wanted.evidence, action, known)
 
 
 def supersede(desk: Desk, wanted: shapes.Supersede) -> Shown:
@@ -129,8 +127,8 @@ def supersede(desk: Desk, wanted: shapes.Supersede) -> Shown:
         name=wanted.name, description=wanted.description, type=wanted.type or old["type"], domain=old["domain"],
         supersedes=old["key"],
     )  # fmt: skip
-    ref = old["scope_ref"]
-    return _put(desk, App(), old["scope"], ref, fields, wanted.text, wanted.evidence, "SUPERSEDE", old["key"])
+    target = old["scope"], old["scope_ref"]
+    return _put(desk, target, fields, wanted.text, wanted.evidence, "SUPERSEDE", old["key"])
 
 
 def _fields(**given: str | list[str] | None) -> dict[str, str | list[str]]:
@@ -155,39 +153,30 @@ def _find_by_key(desk: Desk, key: str, kind: str, ref: str | None) -> str | None
     return memory["key"] if (fold(memory["key"]), memory["scope_ref"]) == (fold(key), ref) else None
 
 
-def _put(
-    desk: Desk,
-    app: App,
-    scope: str,
-    ref: str | None,
-    fields: dict[str, str | list[str]],
-    text: str,
-    quotes: Iterable[str],
-    action: str,
-    target: str | None,
-) -> Shown:
-    edit.check_text(text, "the text")
-    app.check_layout(app.roster())  # an inbox inside a scope folder would be read as memories
-    evidence = tuple(inbox.Evidence(quote, agent=desk.who.agent) for quote in quotes)
-    candidate = inbox.Candidate(
-        scope, ref, {**fields, "source": "inferred"}, text, stamp(), action=action, target=target, evidence=evidence
-    )
-    waiting, new = inbox.put(app.inbox_folder, candidate, {})
+def _put(desk: Desk, target: tuple[str, str | None], fields: dict[str, str | list[str]], text: str,
+         quotes: Iterable[str], action: str, changed: str | None) -> Shown:  # fmt: skip
+    """Let a proposal wait. One that a gate refuses is an error in words: whoever proposes should know why."""
+    scope, ref = target
+    evidence = [{"text": quote, "agent": desk.who.agent} for quote in quotes]
+    answer = desk.ask(
+        "propose",
+        candidate={"scope": scope, "scope_ref": ref, "fields": fields, "body": text, "action": action,
+                   "target": changed, "evidence": evidence},
+    )  # fmt: skip
+    if answer["candidate"] is None:
+        raise RefusedError(f"not proposed: {answer['why']}", hint="say it in other words, or leave it")
     where = f"{scope}:{ref}" if ref else scope
-    line = f"waiting for approval: {clean(waiting.key)} ({action} in {clean(where)})"
+    line = f"waiting for approval: {clean(answer['candidate'])} ({answer['action']} in {clean(where)})"
     rest = "It is no memory, and is not recalled, until the person approves it: mdmem review"
     data = {
         "status": "waiting for approval",
-        "candidate": clean(waiting.key),
-        "path": clean(waiting.path),
-        "action": action,
-        "target": _cleaned(target),
-        "new": new,
+        "candidate": clean(answer["candidate"]),
+        "path": clean(answer["path"]),
+        "action": answer["action"],
+        "target": _cleaned(answer["target"]),
+        "new": answer["new"],
     }
-    return _shown(desk, [line if new else f"{line}; it waited already", rest], data)
-
-
-# --- noting -------------------------------------------------------------------
+    return _shown(desk, [line if answer["new"] else f"{line}; it waited already", rest], data)
 
 
 def note(desk: Desk, wanted: shapes.Notes) -> Shown:

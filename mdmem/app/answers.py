@@ -12,7 +12,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from mdmem import document, files
 from mdmem.app.app import App, Roster
@@ -23,7 +23,20 @@ from mdmem.app.inject import Turn, inject
 from mdmem.app.listing import Filter
 from mdmem.app.probing import MAX_LOOKS, ask_of, digests_of, probe_of, probed_of
 from mdmem.app.recalling import recall_of
-from mdmem.app.resolve import encodable, resolve
+from mdmem.app.requests import (
+    Request,
+    are_paths,
+    as_of,
+    choice_of,
+    limit_of,
+    names_of,
+    number_of,
+    text_of,
+    type_named,
+    unknown,
+    whole_of,
+)
+from mdmem.app.resolve import resolve
 from mdmem.app.veil import veil
 from mdmem.db import UNUSABLE, Connection, is_disk_trouble
 from mdmem.errors import MdmemError, NotFoundError, Problem, SilentError, UsageError
@@ -31,17 +44,18 @@ from mdmem.index import fold, read
 from mdmem.index.entities import normalise
 from mdmem.index.read import Entry
 from mdmem.ledger import Injection, Place, Probed
-from mdmem.memory import SOURCES, STATUSES, TYPE_ALIASES, TYPES
+from mdmem.memory import SOURCES, STATUSES
 from mdmem.outputs.json import absolute, hit_json, memory_json, raw_rel
 from mdmem.recall import MODES, Query, why_invalid
 from mdmem.recall.grants import hidden_domains
-from mdmem.recall.validity import moment
 from mdmem.scope import KINDS, Scope
 
+if TYPE_CHECKING:
+    from mdmem.app.learning import Learning
+
+T = TypeVar("T")
 log = logging.getLogger(__name__)
 
-Request = dict[str, Any]
-MAX_LIMIT = 1_000
 MAX_BUDGET = 1_000_000  # tokens of one block
 EVENTS = ("compaction",)
 PAUSES_S = (0.0, 0.05, 0.25, 1.0)  # before each look at an index that may be about to be made anew
@@ -73,6 +87,13 @@ class Backend(Protocol):
     def note_hook(self, agent: str, event: str) -> None: ...
     def allow_probes(self, allowed: Sequence[bytes]) -> None: ...
     def probed(self, results: Sequence[Probed]) -> None: ...
+    def note_refusal(self, gate: str) -> None: ...
+    def refusals(self) -> dict[str, int]:
+        """How often each gate refused what was proposed."""
+
+    def learn(self, work: Callable[[Learning], T]) -> T:
+        """Run work that reads activity logs, where the ledger may be written."""
+
     def hook_calls(self) -> dict[tuple[str, str], str]:
         """When hooks last came in: (agent, event) -> time."""
 
@@ -97,6 +118,8 @@ class Answers:
             "inject": self.inject,
             "event": self.event,
             "instructions": self.instructions,
+            "propose": self.propose,
+            "harvest": self.harvest,
             "find": self.find,
             "graph": self.graph,
             "conflicts": self.conflicts,
@@ -151,8 +174,8 @@ class Answers:
 
     def search(self, request: Request) -> dict[str, Any]:
         """Hits for `query`, best first."""
-        text = _text(request, "query") or ""
-        mode = _choice(request, "mode", MODES) or "hybrid"
+        text = text_of(request, "query") or ""
+        mode = choice_of(request, "mode", MODES) or "hybrid"
         roster = self.app.roster()
         scopes = self._scopes(request, roster)
         looked = Freshness(self.backend)
@@ -170,17 +193,17 @@ class Answers:
             text,
             ids,
             mode=mode,
-            types=frozenset(_type(name) for name in _list(request, "type")),
-            domain=_text(request, "domain"),
-            limit=_limit(request),
+            types=frozenset(type_named(name) for name in names_of(request, "type")),
+            domain=text_of(request, "domain"),
+            limit=limit_of(request),
             include_invalid=bool(request.get("include_invalid")),
-            as_of=_as_of(request),
+            as_of=as_of(request),
             hidden_domains=self._hidden(request),
         )
 
     def _missing(self, request: Request, roster: Roster) -> list[str]:
         """What the caller might expect to be asked, and was not."""
-        folder = self.app.untrusted_at(_text(request, "cwd"), roster)
+        folder = self.app.untrusted_at(text_of(request, "cwd"), roster)
         missing = (
             [f"{folder} is not trusted, and was not searched: mdmem trust {Path(folder).parent}"] if folder else []
         )
@@ -190,7 +213,7 @@ class Answers:
     def list_memories(self, request: Request) -> dict[str, Any]:
         """All memories of the caller's scopes, filtered, by scope and path."""
         wanted = self._filter(request)
-        limit = _whole(request, "limit", 1, sys.maxsize) if request.get("limit") is not None else None
+        limit = whole_of(request, "limit", 1, sys.maxsize) if request.get("limit") is not None else None
         roster = self.app.roster()
         with self.backend.reader() as db:
             ids = _folder_ids(db, self._scopes(request, roster))
@@ -204,24 +227,24 @@ class Answers:
 
     def _filter(self, request: Request) -> Filter:
         aliases = self.app.settings.recall.aliases
-        status = _choice(request, "status", STATUSES)
+        status = choice_of(request, "status", STATUSES)
         return Filter(
-            types=frozenset(_type(name) for name in _list(request, "type")),
+            types=frozenset(type_named(name) for name in names_of(request, "type")),
             status=status,
-            source=_choice(request, "source", tuple(SOURCES)),
-            domain=fold(_text(request, "domain") or ""),
-            tags=frozenset(fold(tag) for tag in _list(request, "tag")),
-            entities=tuple(normalise(name, aliases) for name in _list(request, "entity")),
+            source=choice_of(request, "source", tuple(SOURCES)),
+            domain=fold(text_of(request, "domain") or ""),
+            tags=frozenset(fold(tag) for tag in names_of(request, "tag")),
+            entities=tuple(normalise(name, aliases) for name in names_of(request, "entity")),
             ended_too=bool(request.get("include_invalid") or status),
             hidden_domains=self._hidden(request),
         )
 
     def _hidden(self, request: Request) -> frozenset[str]:
-        return hidden_domains(self.app.settings.recall.grants, _text(request, "agent"))
+        return hidden_domains(self.app.settings.recall.grants, text_of(request, "agent"))
 
     def graph(self, request: Request) -> dict[str, Any]:
         """What is joined to the memory that `key` means, within `hops` steps. Errors as in `_resolve`."""
-        hops = _whole(request, "hops", 2, MAX_HOPS)
+        hops = whole_of(request, "hops", 2, MAX_HOPS)
         with self.backend.reader() as db:
             start = self._resolve(db, request)
             ids = _folder_ids(db, self._scopes(request))
@@ -236,7 +259,7 @@ class Answers:
 
     def probes(self, request: Request) -> dict[str, Any]:
         """The probes of the memories that `keys` mean, or of all that hold. Errors as in `resolve`."""
-        keys = _list(request, "keys")
+        keys = names_of(request, "keys")
         looked = Freshness(self.backend)
         with self.backend.reader() as db:
             for _ in range(MAX_LOOKS):
@@ -294,12 +317,12 @@ class Answers:
     def inject(self, request: Request) -> dict[str, Any]:
         """The block for a turn of an agent: what it is told of memory, and what of that it was not told before."""
         turn = Turn(
-            (_text(request, "query") or "").strip(),
-            cwd=_text(request, "cwd"),
-            agent=_text(request, "agent"),
-            session=_text(request, "session"),
-            window_used=_number(request, "window_used", 0, 100),
-            budget=int(_number(request, "budget", 1, MAX_BUDGET) or self.app.settings.inject.max_inject_tokens),
+            (text_of(request, "query") or "").strip(),
+            cwd=text_of(request, "cwd"),
+            agent=text_of(request, "agent"),
+            session=text_of(request, "session"),
+            window_used=number_of(request, "window_used", 0, 100),
+            budget=int(number_of(request, "budget", 1, MAX_BUDGET) or self.app.settings.inject.max_inject_tokens),
             hidden_domains=self._hidden(request),
             recalls=request.get("recall") is not False,
             noted=request.get("note") is not False,
@@ -311,21 +334,21 @@ class Answers:
 
     def event(self, request: Request) -> dict[str, Any]:
         """Something happened to an agent's session. After a compaction it is given everything again."""
-        session = _text(request, "session")
-        if _choice(request, "event", EVENTS) is None or not session:
+        session = text_of(request, "session")
+        if choice_of(request, "event", EVENTS) is None or not session:
             raise UsageError("which event, of which session?", hint=f"event is one of: {', '.join(EVENTS)}")
-        self.backend.forget_session(_text(request, "agent") or "", session)
+        self.backend.forget_session(text_of(request, "agent") or "", session)
         return {}
 
     def _resolve(self, db: Connection, request: Request) -> Entry:
         ids = _folder_ids(db, self._scopes(request))
-        return resolve(db, ids, _text(request, "key") or "", _text(request, "cwd"), self._hidden(request))
+        return resolve(db, ids, text_of(request, "key") or "", text_of(request, "cwd"), self._hidden(request))
 
     def explain(self, request: Request) -> dict[str, Any]:
         """How a query is understood, and every candidate with its reasons: the window `debug query`."""
         from mdmem.index import match_expression, query_terms
 
-        text = _text(request, "query") or ""
+        text = text_of(request, "query") or ""
         return {
             "terms": query_terms(text),
             "expression": match_expression(text),
@@ -337,7 +360,7 @@ class Answers:
     def sync(self, request: Request) -> dict[str, Any]:
         """Returns when the index has everything that was on disk when asked."""
         folders = request.get("folders")
-        if folders is not None and not (isinstance(folders, dict) and all(map(_are_paths, folders.values()))):
+        if folders is not None and not (isinstance(folders, dict) and all(map(are_paths, folders.values()))):
             raise UsageError("folders is no object of folder -> relative paths, or null for all of it")
         return self.backend.sync(folders)
 
@@ -346,7 +369,7 @@ class Answers:
 
     def status(self, request: Request) -> dict[str, Any]:
         status = self.backend.status()
-        here = self.app.untrusted_at(_text(request, "cwd"))
+        here = self.app.untrusted_at(text_of(request, "cwd"))
         if here and here not in [u["path"] for u in status["untrusted"]]:
             status["untrusted"].append({"path": here, "reason": "not trusted here"})
         return {"status": status}
@@ -357,17 +380,29 @@ class Answers:
 
         return follow_instructions(self)
 
+    def propose(self, request: Request) -> dict[str, Any]:
+        """Let a proposed memory through the gates, and wait in the inbox."""
+        from mdmem.app.propose import propose
+
+        return propose(self, request)
+
+    def harvest(self, request: Request) -> dict[str, Any]:
+        """Read a part of the activity logs of the past."""
+        from mdmem.app.harvesting import harvest
+
+        return harvest(self.backend, request)
+
     def reload(self, request: Request) -> dict[str, Any]:
         self.backend.reload()
         return {}
 
     def _scopes(self, request: Request, roster: Roster | None = None) -> list[Scope]:
         """The caller's scopes, narrowed to the kinds it asks for."""
-        scopes = self.app.caller(_text(request, "cwd"), _text(request, "agent"), roster)
-        kinds = _list(request, "scope")
+        scopes = self.app.caller(text_of(request, "cwd"), text_of(request, "agent"), roster)
+        kinds = names_of(request, "scope")
         for kind in kinds:
             if kind not in KINDS:
-                raise _unknown("scope", kind, KINDS)
+                raise unknown("scope", kind, KINDS)
         return [s for s in scopes if not kinds or s.kind in kinds]
 
 
@@ -400,80 +435,3 @@ def _unread(db: Connection, scopes: Sequence[Scope]) -> list[str]:
 
 def _now() -> datetime.datetime:
     return datetime.datetime.now(datetime.UTC)
-
-
-def _text(request: Request, name: str) -> str | None:
-    value = request.get(name)
-    if value is None:
-        return None
-    if isinstance(value, str):
-        if "\0" in value and name == "cwd":
-            raise UsageError(f"{name} is {value!r}, no path")
-        # A path may hold bytes that are no text; anything else is for SQLite, which takes text alone.
-        return value if name in ("cwd", "key") else encodable(value)
-    raise UsageError(f"{name} is {value!r}, not text")
-
-
-def _list(request: Request, name: str) -> list[str]:
-    value = request.get(name) or []
-    values = [value] if isinstance(value, str) else value
-    if not isinstance(values, list) or not all(isinstance(v, str) for v in values):
-        raise UsageError(f"{name} is {value!r}, not a list of names")
-    return [encodable(value) for value in values]
-
-
-def _are_paths(value: object) -> bool:
-    return value is None or (isinstance(value, list) and all(isinstance(v, str) and "\0" not in v for v in value))
-
-
-def _choice(request: Request, name: str, choices: Sequence[str]) -> str | None:
-    value = _text(request, name)
-    if value is not None and value not in choices:
-        raise _unknown(name, value, choices)
-    return value
-
-
-def _type(name: str) -> str:
-    known = TYPE_ALIASES.get(name, name)
-    if known not in TYPES:
-        raise _unknown("type", name, [*TYPES, *TYPE_ALIASES])
-    return known
-
-
-def _unknown(what: str, value: str, choices: Sequence[str]) -> UsageError:
-    import difflib
-
-    near = difflib.get_close_matches(value, choices, n=1, cutoff=0.5)
-    hint = f"did you mean {near[0]!r}?" if near else f"one of: {', '.join(choices)}"
-    return UsageError(f"there is no {what} {value!r}", hint=hint)
-
-
-def _limit(request: Request) -> int:
-    return _whole(request, "limit", 10, MAX_LIMIT)
-
-
-def _whole(request: Request, name: str, default: int, most: int) -> int:
-    value = request.get(name, default)
-    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-        raise UsageError(f"{name} is {value!r}, not a number from 1 to {most}")
-    return min(value, most)
-
-
-def _number(request: Request, name: str, low: float, high: float) -> float | None:
-    value = request.get(name)
-    if value is None:
-        return None
-    if not isinstance(value, (int, float)) or isinstance(value, bool) or not low <= value <= high:
-        raise UsageError(f"{name} is {value!r}, not a number from {low} to {high}")
-    return value
-
-
-def _as_of(request: Request) -> datetime.datetime | None:
-    text = _text(request, "as_of")
-    if text is None:
-        return None
-    day = document.normalise_date(text)
-    if day is None:
-        raise UsageError(f"{text!r} is not a date", hint="write it as 2026-11-29")
-    # The last moment of a bare day: what begins with the next one did not hold yet.
-    return moment(day, whole_day=True) - datetime.timedelta(microseconds=1 if len(day) == 10 else 0)

@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from mdmem import document, files
-from mdmem.app.probing import read_probes, since
+from mdmem.app.probing import since
 from mdmem.app.recalling import recall_of
+from mdmem.app.recorded import read_probes
 from mdmem.db import Connection
 from mdmem.errors import Problem
 from mdmem.index import read

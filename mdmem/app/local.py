@@ -10,16 +10,16 @@ import logging
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from mdmem import files
 from mdmem.app.app import App
+from mdmem.app.recorded import read_given, read_hooks, read_refusals
 from mdmem.app.state import status_of
 from mdmem.app.store import Counts, Store
 from mdmem.db import (
     DAMAGE,
     INDEX,
-    LEDGER,
     Connection,
     DatabaseError,
     WriterLock,
@@ -29,14 +29,17 @@ from mdmem.db import (
 )
 from mdmem.errors import LockError, SilentError
 from mdmem.index.read import Entry
-from mdmem.ledger import Injection, Place, Probed, find_given, find_hooks, find_used_between, stamp
+from mdmem.ledger import Injection, Place, Probed, find_used_between, stamp
 from mdmem.models import Embedder
 from mdmem.reindex.dates import find_dates
 from mdmem.scope import Scope
 
 log = logging.getLogger(__name__)
 
-LEDGER_S = 0.1  # how long a block waits for the ledger
+if TYPE_CHECKING:
+    from mdmem.app.learning import Learning
+
+T = TypeVar("T")
 
 
 class Local:
@@ -48,6 +51,7 @@ class Local:
         self.lock = WriterLock(app.paths.lock)
         self.store: Store | None = None
         self._embedder: Embedder | None = None
+        self._learning: Learning | None = None
         try:
             self.lock.take("a command", wait_s=wait_s)
         except LockError:
@@ -145,6 +149,22 @@ class Local:
     def probed(self, results: Sequence[Probed]) -> None:
         self._writing().ledger.probed(results)
 
+    def note_refusal(self, gate: str) -> None:
+        if self.store is not None:
+            with _noting():
+                self.store.ledger.refused(gate, stamp())
+
+    def refusals(self) -> dict[str, int]:
+        return read_refusals(self.app.paths.ledger_db)
+
+    def learn(self, work: Callable[[Learning], T]) -> T:
+        from mdmem.app.answers import Answers
+        from mdmem.app.learning import Learning
+
+        if self._learning is None:
+            self._learning = Learning(Answers(self), self._writing().ledger)
+        return work(self._learning)
+
     def hook_calls(self) -> dict[tuple[str, str], str]:
         return read_hooks(self.app.paths.ledger_db)
 
@@ -183,25 +203,6 @@ def _noting() -> Iterator[None]:
         yield
     except DatabaseError as error:
         log.warning("not noted in the ledger", extra={"reason": str(is_disk_trouble(error) or error)})
-
-
-def read_given(ledger: str, agent: str, session: str) -> dict[Place, bytes]:
-    """What a session was given, read by whoever does not hold the ledger; nothing where it can't be had at once."""
-    try:
-        with contextlib.closing(open_reader(LEDGER, ledger)) as db:
-            db.set_busy_timeout(int(LEDGER_S * 1000))
-            return find_given(db, agent, session)
-    except DatabaseError:
-        return {}
-
-
-def read_hooks(ledger: str) -> dict[tuple[str, str], str]:
-    """When hooks last came in; nothing where the ledger can't be read."""
-    try:
-        with contextlib.closing(open_reader(LEDGER, ledger)) as db:
-            return find_hooks(db)
-    except DatabaseError:
-        return {}
 
 
 def sync_all(

@@ -4,24 +4,23 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, TypeVar
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 from mdmem.app.freshness import Freshness
-from mdmem.db import LEDGER, Connection, DatabaseError, open_reader
+from mdmem.app.recorded import read_allowed, read_probes
+from mdmem.db import Connection
 from mdmem.errors import NotFoundError, UsageError
 from mdmem.files import from_printable
 from mdmem.index import read
 from mdmem.index.read import Entry
-from mdmem.ledger import LastProbe, Place, Probed, find_allowed, find_probes
+from mdmem.ledger import LastProbe, Place, Probed
 from mdmem.outputs.json import absolute, place_json
 from mdmem.scope import KINDS, PROJECT_FOLDER
 from mdmem.upkeep.probes import MAX_PROBE, allowance, digest, unverified_since
 
 MAX_LOOKS = 4  # at the files behind the probes, each time that one of them has moved
-_LEDGER_MS = 100
 _RESULT = "each is [scope, scope_ref, path, sha256, ok, exit_code, at, ms]"
-T = TypeVar("T")
 
 
 def ask_of(ledger: str, entries: Sequence[Entry], looked: Freshness) -> list[dict[str, Any]]:
@@ -37,7 +36,7 @@ def ask_of(ledger: str, entries: Sequence[Entry], looked: Freshness) -> list[dic
             hint="give it a cheap command that checks it: mdmem edit KEY --set probe='...'",
         )
     marks = {entry.id: allowance(_probe(entry), _root(entry)) for entry in entries}
-    allowed: set[bytes] = _read(ledger, lambda db: find_allowed(db, list(marks.values()))) or set()
+    allowed = read_allowed(ledger, list(marks.values()))
     return [
         {
             **place_json(entry),
@@ -74,11 +73,6 @@ def _why_not(entry: Entry, looked: Freshness) -> str | None:
 # --- what is known ---------------------------------------------------------------------------------------
 
 
-def read_probes(ledger: str) -> dict[Place, LastProbe]:
-    """What is known of every memory that was ever probed or doubted; nothing where the ledger can't be had at once."""
-    return _read(ledger, find_probes) or {}
-
-
 def since(known: dict[Place, LastProbe], entry: Entry) -> str | None:
     """When a memory began to be unverified; see `upkeep.probes`."""
     found = known.get((entry.scope, entry.scope_ref or "", entry.path)) if known else None
@@ -107,15 +101,6 @@ def _folders(db: Connection, places: Iterable[Place]) -> list[tuple[Place, read.
     """Places with the folders that may hold them: the checkouts of a project share its ref."""
     folders = [folder for folder in read.folders(db) if folder.state == "ok"]
     return [(p, f) for p in sorted(places) for f in folders if (f.scope, f.scope_ref or "") == p[:2]]
-
-
-def _read(ledger: str, work: Callable[[Connection], T]) -> T | None:
-    try:
-        with contextlib.closing(open_reader(LEDGER, ledger)) as db:
-            db.set_busy_timeout(_LEDGER_MS)
-            return work(db)
-    except DatabaseError:
-        return None
 
 
 # --- what was found --------------------------------------------------------------------------------------

@@ -6,6 +6,8 @@ from typing import Any
 
 from mdmem.app.app import App
 from mdmem.app.probing import unverified
+from mdmem.app.recorded import read_refusals
+from mdmem.candidates import inbox
 from mdmem.db import Connection
 from mdmem.files import folder_identity, printable
 from mdmem.index import read
@@ -41,9 +43,15 @@ def status_of(app: App, db: Connection, *, daemon: dict[str, Any] | None) -> dic
         },
         "embedder": live.get("embedder") or _embedder_json(app, db),
         "llm": None,
-        "candidates": 0,
+        "candidates": inbox.count(app.inbox_folder),
         "conflicts": 0,
-        "problems": [*_trouble(app), *(problem_json(folder, row) for folder, row in read.problems(db))],
+        "learning": live.get("learning", []),
+        "refusals": read_refusals(app.paths.ledger_db),
+        "problems": [
+            *live.get("log_problems", []),
+            *_trouble(app),
+            *(problem_json(folder, row) for folder, row in read.problems(db)),
+        ],
         "unverified": unverified(db, app.paths.ledger_db),
         "untrusted": [{"path": printable(path), "reason": why} for path, why in roster.untrusted],
     }

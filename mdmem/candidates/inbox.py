@@ -137,6 +137,11 @@ def list_candidates(folder: str) -> Inbox:
     return inbox
 
 
+def count(folder: str) -> int:
+    """How many files wait in the inbox `folder`."""
+    return len(_names(folder))
+
+
 def _names(folder: str) -> list[str]:
     try:
         names = sorted(entry.name for entry in os.scandir(folder) if entry.is_file(follow_symlinks=False))

@@ -17,6 +17,7 @@ from mdmem.candidates.shell import Command
 _PLACEHOLDER = re.compile(r"\{([^{}\s]+)\}")
 _UNSAFE = re.compile(r"[^\w@./:+-]+")
 _MAX_KEY, _MAX_LINE = 100, 500
+_AS_IT_IS = ("", "account", "file")  # shapes that leave nothing of a value away
 _IN_CONTAINERS = frozenset(("db_connect", "test", "build"))  # what may run inside one and still be of this project
 
 
@@ -163,6 +164,13 @@ class Matcher:
     ) -> str:
         for source in rule.target:
             raw = _raw(source, rule, command, args, words, output)
+            if (
+                raw
+                and rule.shape in _AS_IT_IS
+                and source not in ("output", "via")
+                and not self._kept(source, raw, args)
+            ):
+                continue
             shape = "host" if source == "via" and command.via[:1] == ("ssh",) else "" if source == "via" else rule.shape
             value = (
                 project

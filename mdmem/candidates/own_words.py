@@ -25,7 +25,7 @@ BULLET = re.compile(r"\s*(?:[-*•]|\d+[.)、])\s+")
 
 def own_words(message: str) -> str:
     """Without code, quotations, elements, logs and what follows "the file says:"."""
-    text = _without_elements(_FENCE.sub("\n", message))
+    text = _without_elements(_FENCE.sub("\n", re.sub(r"[^\S\n]+", " ", message)))
     kept: list[str] = []
     pasted = -1  # up to this block; and from "the file says:" on only the last one is theirs again
     blocks = re.split(r"\n[ \t]*\n", text)

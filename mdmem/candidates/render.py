@@ -8,14 +8,13 @@ from mdmem.candidates.rules import Rules, Tool
 from mdmem.candidates.shell import Command
 
 GONE = "…"
-_MAX_WORD, _MAX_TEXT = 120, 400
+_MAX_READ, _MAX_WORD, _MAX_TEXT = 500, 120, 400  # no pattern is tried on more than the first
 _SAFE = re.compile(r"[\w@%+=:,./~{}*?$^#…\[\]-]+\Z")
 _REFERENCE = re.compile(r"\$\{?[A-Za-z_]\w*\}?\Z|\$\((?:[\w./ -]+)\)\Z")
 _USERINFO = re.compile(r"([A-Za-z][\w+.-]*://)[^/\s@'\"]*(?:@[^/\s@'\"]*)*@")
-_QUERY = re.compile(r"([A-Za-z][\w+.-]*://[^\s?'\"]*)\?[^\s'\"]+")
+_QUERY = re.compile(r"([A-Za-z][\w+.-]*:[^\s?'\"]*)\?[^\s'\"]+")
 _HEADER = re.compile(r"(?i)\b(?:bearer|basic|token|authorization:?)\s+\S{6,}|\bauthorization\s*:")
 _LITERAL = re.compile(r"'[^']*'")
-_JOINED = re.compile(r"(?P<head>.*?[A-Za-z_][\w.-]*)[:=](?P<value>.+)", re.DOTALL)
 
 
 class Renderer:
@@ -55,7 +54,7 @@ class Renderer:
 
     def text(self, text: str) -> str:
         """A free text or one word: no userinfo, no query, no header, no assigned secret."""
-        text = text.partition("\n")[0] + (GONE if "\n" in text else "")
+        text = text[:_MAX_READ].partition("\n")[0] + (GONE if "\n" in text else "")
         text = self._without(_QUERY.sub(rf"\1?{GONE}", text))
         if " " in text:
             text = _LITERAL.sub(f"'{GONE}'", text)
@@ -78,13 +77,14 @@ class Renderer:
 
     def _announces(self, word: str, tool: Tool) -> bool:
         """Its value stands in the next word."""
-        if "=" in word:
+        if "=" in word or len(word) > _MAX_WORD:
             return False
         if word in self._rules.secret_flags or word in tool.secret or self._name.search(word.lstrip("-")):
             return word in tool.secret or (word not in tool.keeps and word.lower() not in _HARMLESS)
         return tool.combined and _letter(word, tool) == len(word) - 1
 
     def _word(self, word: str, tool: Tool) -> str:
+        word = word[:_MAX_READ]
         name, equals, value = word.partition("=")
         secret = name in self._rules.secret_flags or name in tool.secret or self._name.search(name)
         if equals and secret and " " not in name and not _REFERENCE.match(value):
@@ -98,9 +98,9 @@ class Renderer:
 
     def _nested(self, word: str) -> str:
         """`db.password=x` behind `--set`, `user:pass` behind a colon: the value of a name that is a secret's."""
-        found = _JOINED.match(word) if "://" not in word and " " not in word else None
-        if found and self._name.search(found["head"]) and not _REFERENCE.match(found["value"]):
-            return word[: len(found["head"]) + 1] + GONE
+        head, *value = re.split(r"[:=]", word, maxsplit=1) if "://" not in word and " " not in word else [word]
+        if value and value[0] and self._name.search(head) and not _REFERENCE.match(value[0]):
+            return word[: len(head) + 1] + GONE
         return word
 
     def _env(self, word: str) -> str:

@@ -6,6 +6,7 @@ import os
 import shlex
 import subprocess
 import time
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -113,6 +114,34 @@ def set_(name: str, value: str) -> None:
         _write(file, document)
     say.out(f"{name} = {_toml(_value(value))}")
     _tell_daemon(f"[{section}]", ".".join(name.split(".")[:2]))
+
+
+def learn_from(agents: Iterable[str], *, wanted: bool) -> list[str]:
+    """Put agents into `learn.agents`, or take them out; those for which that changed something. What else stands in the
+    file stays, and a section that is empty then goes.
+    """
+    import tomlkit
+
+    file = find_paths().config_file
+    with alone(os.path.dirname(file)):
+        document = _read(file)
+        section = document.setdefault("learn", tomlkit.table())
+        if not isinstance(section, dict) or not isinstance(section.get("agents", []), list):
+            raise ConfigError("learn.agents is not a list", where=file, hint='write it as ["claude-code"]')
+        before = [str(name) for name in section.get("agents", [])]
+        changed = [name for name in dict.fromkeys(agents) if (name in before) != wanted]
+        if not changed:
+            return []
+        after = [*before, *changed] if wanted else [name for name in before if name not in changed]
+        if after:
+            section["agents"] = after
+        else:
+            del section["agents"]
+        if not section:
+            del document["learn"]
+        _write(file, document)
+    _tell_daemon("[learn]")
+    return changed
 
 
 def _full_name(key: str) -> str:

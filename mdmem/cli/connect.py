@@ -50,6 +50,8 @@ def connect_command(agents: tuple[str, ...], dry_run: bool, as_json: bool) -> in
     from mdmem.agents.connect import connect
 
     outcomes = connect(agents, cwd=working_folder(), now=datetime.now(UTC), dry_run=dry_run)
+    if not dry_run:
+        _learn(outcomes, wanted=True)
     if not dry_run and any(change.what == "instructions" for outcome in outcomes for change in outcome.changes):
         ask({"op": "instructions"})
     if not outcomes:
@@ -74,9 +76,22 @@ def disconnect_command(agents: tuple[str, ...], dry_run: bool, as_json: bool) ->
     from mdmem.agents.connect import disconnect
 
     outcomes = disconnect(agents, cwd=working_folder(), now=datetime.now(UTC), dry_run=dry_run)
+    if not dry_run:
+        _learn(outcomes, wanted=False)
     if not outcomes:
         say.note("no agent is connected")
     return _tell(outcomes, "not connected", dry_run, as_json)
+
+
+def _learn(outcomes: list[Outcome], *, wanted: bool) -> None:
+    """Follow the activity logs of agents that are connected, and no longer of those that are not."""
+    from mdmem.agents.table import AGENTS
+    from mdmem.cli.config import learn_from
+
+    names = [outcome.agent for outcome in outcomes if outcome.error is None and outcome.agent in AGENTS]
+    changed = learn_from(names, wanted=wanted)
+    if changed and wanted:
+        say.note(f"what works in {', '.join(changed)} is learned from now on: see mdmem config show, [learn]")
 
 
 def _tell(outcomes: list[Outcome], nothing: str, dry_run: bool, as_json: bool) -> int:

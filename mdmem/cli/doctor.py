@@ -24,7 +24,7 @@ def doctor_command(as_json: bool) -> int:
     from mdmem.agents import doctor as agents
     from mdmem.app import App
     from mdmem.app.doctor import diagnose
-    from mdmem.app.local import read_hooks
+    from mdmem.app.recorded import read_hooks
     from mdmem.daemon.ask import working_folder
     from mdmem.daemon.service.checks import checks
 

@@ -9,6 +9,7 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import is_dataclass
 from typing import Any
 
 from mdmem.config.paths import environment
@@ -38,11 +39,17 @@ def build(checked: dict[str, Any]) -> Settings:
     parts: dict[str, Any] = {}
     for name in checked:
         default = getattr(Settings(), name)
-        values = {k: tuple(v) if isinstance(v, list) else v for k, v in checked[name].items()}
+        values = {k: _value(getattr(default, k), v) for k, v in checked[name].items()}
         if isinstance(default, ScopeSettings):
             values["mounts"] = tuple(Mount(**mount) for mount in values["mounts"])
         parts[name] = type(default)(**values)
     return Settings(**parts)
+
+
+def _value(default: Any, checked: Any) -> Any:  # noqa: ANN401  # of a setting
+    if is_dataclass(default) and not isinstance(default, type):
+        return type(default)(**checked)
+    return tuple(checked) if isinstance(checked, list) else checked
 
 
 def main(config_file: str) -> dict[str, Any]:

@@ -98,6 +98,41 @@ class EmbedderSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class Quota:
+    """How many memories that no person wrote a scope may have."""
+
+    user: Annotated[int, Ge(0)] = 100
+    project: Annotated[int, Ge(0)] = 200
+    agent: Annotated[int, Ge(0)] = 50
+    __pydantic_config__: ClassVar[dict[str, str]] = _STRICT
+
+    def of(self, kind: str) -> int:
+        return {"user": self.user, "project": self.project, "agent": self.agent}[kind]
+
+
+@dataclass(frozen=True, slots=True)
+class GateSettings:
+    """What proposed memories must pass."""
+
+    quota: Quota = field(default_factory=Quota)
+    __pydantic_config__: ClassVar[dict[str, str]] = _STRICT
+
+
+@dataclass(frozen=True, slots=True)
+class LearnSettings:
+    """Whose activity logs are learned from. `connect` puts agents into the list, and `disconnect` takes them out.
+
+    `logs`: other programs' logs of JSON lines, by a name: {path = "~/x/*.jsonl", command = "cmd", ...}; the other
+    words say which field of a record holds what. `rules`: a file of promotion rules beside those that mdmem has.
+    """
+
+    agents: tuple[str, ...] = ()
+    logs: dict[str, dict[str, str]] = field(default_factory=dict)
+    rules: str | None = None
+    __pydantic_config__: ClassVar[dict[str, str]] = _STRICT
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """Everything a person may set, one field per section of the config file."""
 
@@ -106,6 +141,8 @@ class Settings:
     recall: RecallSettings = field(default_factory=RecallSettings)
     inject: InjectSettings = field(default_factory=InjectSettings)
     embedder: EmbedderSettings = field(default_factory=EmbedderSettings)
+    gates: GateSettings = field(default_factory=GateSettings)
+    learn: LearnSettings = field(default_factory=LearnSettings)
     __pydantic_config__: ClassVar[dict[str, str]] = _STRICT
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import os
 import threading
 import time
 from collections.abc import Callable
@@ -13,6 +12,7 @@ from typing import Any
 
 from mdmem import document, files
 from mdmem.app import Store
+from mdmem.daemon.priority import lower_priority
 from mdmem.daemon.worker import Worker
 from mdmem.db import Connection, DatabaseError
 from mdmem.errors import Problem, SilentError
@@ -73,7 +73,7 @@ class Filler(threading.Thread):
     # --- its own thread -----------------------------------------------------------------
 
     def run(self) -> None:
-        _lower_priority()
+        lower_priority()
         while not self.worker.stopping.is_set():
             self.worker.new_pieces.wait(self._pause_s())
             self.pulse += 1
@@ -248,9 +248,3 @@ def _tries(failed: tuple[Piece, EmbedError]) -> tuple[int, EmbedError]:
 
 def _backoff_s(tries: int, error: EmbedError) -> float:
     return max(error.retry_after_s or 0.0, min(FIRST_RETRY_S * 2.0 ** min(tries, 20), LAST_RETRY_S))
-
-
-def _lower_priority() -> None:
-    """Of the calling thread alone, where the system knows niceness of threads (Linux); elsewhere nothing."""
-    with contextlib.suppress(OSError, AttributeError):
-        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), 15)

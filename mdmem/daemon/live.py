@@ -5,15 +5,16 @@ from __future__ import annotations
 import contextlib
 import queue
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from mdmem import __version__
-from mdmem.app import App
-from mdmem.app.local import LEDGER_S, read_given, read_hooks
+from mdmem.app import Answers, App
+from mdmem.app.recorded import LEDGER_S, read_given, read_hooks, read_refusals
 from mdmem.app.state import status_of
 from mdmem.daemon.filler import Filler
+from mdmem.daemon.learner import Learner
 from mdmem.daemon.watches import Watches
 from mdmem.daemon.worker import Worker
 from mdmem.db import (
@@ -32,6 +33,10 @@ from mdmem.index import read
 from mdmem.index.read import Entry
 from mdmem.ledger import Injection, Place, Probed, find_use, find_used_between, stamp
 
+if TYPE_CHECKING:
+    from mdmem.app.learning import Learning
+
+T = TypeVar("T")
 CATCH_UP_S = 1.0  # how long a search waits for the writer to look at a file that moved
 EMBED_S = 2.0
 SEEN_S = 0.1
@@ -99,6 +104,7 @@ class Live:
         self.filler = filler
         self.watches = watches
         self.started = time.monotonic()
+        self.learner = Learner(worker, Answers(self))
         self._aside = ThreadPoolExecutor(1, thread_name_prefix="embed") if hurried else None
         self._noting: Future[Any] | None = None  # the ledger's last piece of work for a block
 
@@ -182,6 +188,16 @@ class Live:
     def probed(self, results: Sequence[Probed]) -> None:
         self.worker.call(lambda store: store.ledger.probed(results))
 
+    def note_refusal(self, gate: str) -> None:
+        now = stamp()
+        self.worker.post(lambda store: store.ledger.refused(gate, now))
+
+    def refusals(self) -> dict[str, int]:
+        return read_refusals(self.app.paths.ledger_db)
+
+    def learn(self, work: Callable[[Learning], T]) -> T:
+        return self.learner.call(work)
+
     def hook_calls(self) -> dict[tuple[str, str], str]:
         return read_hooks(self.app.paths.ledger_db)
 
@@ -203,6 +219,7 @@ class Live:
 
     def _reload_here(self) -> None:
         self.app.reload_settings()
+        self.learner.reload()
         self.sync_all_here()
 
     def status(self) -> dict[str, Any]:
@@ -226,6 +243,8 @@ class Live:
             "watch": dict(self.watches.modes),
             "embedder": self.filler.state(),
             "pending": self.worker.pending,
+            "learning": list(self.learner.following),
+            "log_problems": [problem._asdict() for problem in self.learner.problems],
             "vectors_left_s": self.filler.left_s(waiting) if waiting else 0.0,
             "notice": self.worker.store.notice,
         }

@@ -30,6 +30,7 @@ STOP_S = 1.0
 MCP_HOST = (sys.executable, "-m", "mdmem.agents.mcp_host")  # of a room above: started, never imported
 LOOK_S = 2.0
 FILLER_S = 1_200.0
+LEARNER_S = 600.0
 
 
 class Daemon:
@@ -56,7 +57,7 @@ class Daemon:
         self.live = Live(app, self.worker, self.readers, self.filler, self.watches)
         self.answers = Answers(self.live)
         hurried = Live(app, self.worker, self.readers, self.filler, self.watches, hurried=True)
-        self.hooks = Hooks(Answers(hurried))
+        self.hooks = Hooks(Answers(hurried), heard=self.live.learner.heard)
         self.server = Server(app.paths.socket, self._handle, self.hooks.answer)
         self.instructions = Instructions(self.worker, self.answers)
         self.mcp = Helper(app.paths.mcp_socket, MCP_HOST)
@@ -70,6 +71,7 @@ class Daemon:
             # It waits for the worker, for servers, and for a processor that has nothing better to do.
             Part("filler", self.filler.is_alive, lambda: self.filler.pulse, least_s=FILLER_S),
             Part("instructions", self.instructions.is_alive),
+            Part("learner", self.live.learner.is_alive, lambda: self.live.learner.pulse, least_s=LEARNER_S),
             Part("helper", self.mcp.is_alive),
         ]
 
@@ -83,6 +85,7 @@ class Daemon:
         self.server.start()
         self.mcp.start()
         self.instructions.start()
+        self.live.learner.start()
         self.filler.start()
         log.info("started", extra={"version": __version__, "pid": os.getpid()})
 
@@ -143,6 +146,8 @@ class Daemon:
         self.watches.stop()
         self.filler.join(timeout=STOP_S)
         self.instructions.join(timeout=STOP_S)
+        self.live.learner.wake()
+        self.live.learner.join(timeout=STOP_S)
         self.readers.close()
         self.lock.release()
         log.info("stopped")

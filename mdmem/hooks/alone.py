@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import logging
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from mdmem.app.answers import Answers
 from mdmem.app.app import App
@@ -18,6 +18,11 @@ from mdmem.errors import MdmemError, SilentError
 from mdmem.hooks.answer import Hooks
 from mdmem.index.read import Entry
 from mdmem.ledger import Injection, Ledger, Place, Probed, find_given, find_used_between, stamp
+
+if TYPE_CHECKING:
+    from mdmem.app.learning import Learning
+
+T = TypeVar("T")
 
 
 class _Lines(logging.Handler):
@@ -120,6 +125,15 @@ class Alone:
         raise NotImplementedError
 
     def probed(self, results: Sequence[Probed]) -> None:
+        raise NotImplementedError
+
+    def note_refusal(self, gate: str) -> None:
+        raise NotImplementedError
+
+    def refusals(self) -> dict[str, int]:
+        raise NotImplementedError
+
+    def learn(self, work: Callable[[Learning], T]) -> T:
         raise NotImplementedError
 
     def hook_calls(self) -> dict[tuple[str, str], str]:

@@ -6,6 +6,7 @@ import json
 import logging
 import threading
 from collections import OrderedDict
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from mdmem.hooks.payload import Call, read_call
@@ -30,10 +31,15 @@ class Session:
 
 
 class Hooks:
-    """Answers hooks from answers to requests. Without `remembers` this object lives for one call alone."""
+    """Answers hooks from answers to requests. Without `remembers` this object lives for one call alone. `heard` is told
+    of each call, and must not take long.
+    """
 
-    def __init__(self, answers: Answers, *, remembers: bool = True) -> None:
+    def __init__(
+        self, answers: Answers, *, remembers: bool = True, heard: Callable[[Call], None] = lambda _: None
+    ) -> None:
         self.answers = answers
+        self.heard = heard
         self.remembers = remembers
         self._sessions: OrderedDict[tuple[str, str], Session] = OrderedDict()
         self._lock = threading.Lock()
@@ -48,6 +54,7 @@ class Hooks:
             return b""
         try:
             self.answers.backend.note_hook(call.agent, call.event)
+            self.heard(call)
             printed = self._act(call)
         except Exception:
             log.exception("a hook was not answered", extra={"agent": call.agent, "event": call.event})

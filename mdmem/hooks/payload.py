@@ -37,6 +37,8 @@ class Call(NamedTuple):
     message: str
     looping: bool | None
     afresh: bool
+    transcript: str | None
+    payload: dict[str, Any]
 
 
 def read_call(agent: str, event: str, raw: bytes) -> Call:
@@ -61,6 +63,8 @@ def read_call(agent: str, event: str, raw: bytes) -> Call:
         _first(payload, entry.message) or _from_transcript(entry, payload, means),
         _looping(payload),
         payload.get("source") in _FRESH_STARTS,
+        _first(payload, entry.transcript) or None,
+        payload,
     )
 
 

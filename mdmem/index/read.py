@@ -357,6 +357,11 @@ def count_entries(db: Connection, folder_id: int) -> int:
     return as_int(scalar(db, "SELECT count(*) FROM memory_entry WHERE folder_id = ?", (folder_id,)))
 
 
+def count_of_source(db: Connection, folder_id: int, sources: Sequence[str]) -> int:
+    rows = f"SELECT count(*) FROM memory_entry WHERE folder_id = ? AND source IN ({marks(sources)})"
+    return as_int(scalar(db, rows, (folder_id, *sources)))
+
+
 def count_problems(db: Connection, folder_id: int) -> int:
     return as_int(scalar(db, "SELECT count(*) FROM memory_problem WHERE folder_id = ?", (folder_id,)))
 

@@ -3,7 +3,7 @@
 from mdmem.ledger.cursors import Cursor
 from mdmem.ledger.injections import Injection, Place, find_given
 from mdmem.ledger.probes import LastProbe, Probed, find_allowed, find_probes
-from mdmem.ledger.use import KEEP_DAYS, Ledger, Use, find_hooks, find_use, find_used_between, stamp
+from mdmem.ledger.use import KEEP_DAYS, Ledger, Use, find_hooks, find_refusals, find_use, find_used_between, stamp
 
 __all__ = [
     "KEEP_DAYS",
@@ -18,6 +18,7 @@ __all__ = [
     "find_given",
     "find_hooks",
     "find_probes",
+    "find_refusals",
     "find_use",
     "find_used_between",
     "stamp",

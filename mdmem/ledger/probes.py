@@ -53,13 +53,13 @@ def find_probes(db: Connection) -> dict[Place, LastProbe]:
     return {tuple(row[:3]): LastProbe(row[3], None if row[4] is None else bool(row[4]), *row[5:]) for row in rows}
 
 
-def find_allowed(db: Connection, asked: Sequence[bytes]) -> set[bytes]:
-    """Which of these a person has allowed."""
-    found: set[bytes] = set()
+def find_allowed(db: Connection, asked: Sequence[bytes]) -> dict[bytes, str]:
+    """Which of these a person has allowed, and when."""
+    found: dict[bytes, str] = {}
     for at in range(0, len(asked), _AT_ONCE):
         some = asked[at : at + _AT_ONCE]
-        rows = db.execute(f"SELECT sha256 FROM probe_allowed WHERE sha256 IN ({marks(some)})", some)
-        found.update(bytes(row[0]) for row in rows)
+        rows = db.execute(f"SELECT sha256, at FROM probe_allowed WHERE sha256 IN ({marks(some)})", some)
+        found.update((bytes(row[0]), str(row[1])) for row in rows)
     return found
 
 

@@ -60,6 +60,11 @@ def find_hooks(db: Connection) -> dict[tuple[str, str], str]:
     return {(agent, event): last for (_, agent, event), last in found}
 
 
+def find_refusals(db: Connection) -> dict[str, int]:
+    """How often each gate refused what was proposed."""
+    return {str(row[0]): as_int(row[1]) for row in db.execute("SELECT gate, count FROM refusal ORDER BY gate")}
+
+
 class Ledger:
     """The open ledger. Every method is one transaction."""
 
@@ -210,6 +215,15 @@ class Ledger:
     def note_hook(self, agent: str, event: str, now: str) -> None:
         """A hook of an agent came in: the proof that it fires."""
         self.note(f"{HOOK} {agent} {event}", now)
+
+    def refused(self, gate: str, now: str) -> None:
+        """A gate refused what was proposed."""
+        with transaction(self.db):
+            self.db.execute(
+                "INSERT INTO refusal VALUES (?, 1, ?)"
+                " ON CONFLICT DO UPDATE SET count = count + 1, last = excluded.last",
+                (gate, now),
+            )
 
     def note(self, timer: str, now: str) -> None:
         with transaction(self.db):

@@ -32,6 +32,13 @@ CREATE TABLE outbox (
   at    TEXT NOT NULL
 ) STRICT;
 
+-- How often a gate refused what was proposed.
+CREATE TABLE refusal (
+  gate  TEXT PRIMARY KEY,
+  count INTEGER NOT NULL,
+  last  TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
 -- What the last probe of a memory said. Known by scope and path; a rename takes its row along.
 CREATE TABLE probe (
   scope        TEXT NOT NULL,

@@ -71,6 +71,7 @@ def apply(database: Path, statement: str) -> None:
     database.parent.mkdir(parents=True, exist_ok=True)
     db = apsw.Connection(str(database))
     db.set_busy_timeout(5_000)
+    db.execute("PRAGMA synchronous = OFF")
     db.execute(statement)
     db.close()
 
@@ -104,6 +105,7 @@ class Bench:
     def restart(self) -> None:
         self.ledger.close()
         self.ledger = Ledger(str(self.folder / "ledger.db"))
+        self.ledger.db.execute("PRAGMA synchronous = OFF")  # no test takes the power away
         self.tail = Tail(self.ledger, roots(self.folder), clean=without_blocks, clock=self.clock, **self.more)
 
     def poll(self) -> None:

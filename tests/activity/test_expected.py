@@ -209,7 +209,7 @@ def check_required(found: list[Event]) -> None:
                 assert [e for e in good if e.agent == expected["agent"]], (name, wanted)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(8))
 def test_in_any_order_and_any_pieces_the_same_is_found(tmp_path: Path, seed: int) -> None:
     (tmp_path / "whole").mkdir()
     (tmp_path / "pieces").mkdir()

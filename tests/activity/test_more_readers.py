@@ -20,6 +20,7 @@ TRAILERS = [
     ("success", "<untrusted_context>\nOutput: fine\nProcess Group PGID: 1\n</untrusted_context>", "ok", 0),
     ("success", "Output: x\nExit Code: 2\nProcess Group PGID: 1", "failed", 2),
     ("success", "Output: Exit Code: 2\nExit Code: 0\nProcess Group PGID: 1", "ok", 0),
+    ("success", "Output: x\nExit Code: 5\nExit Code: 0\nProcess Group PGID: 1", "ok", 0),
     ("success", "Output: Exit Code: 0\nall is fine\nExit Code: 7\nProcess Group PGID: 1", "failed", 7),
     ("success", "Output: x\nError: spawn failed\nExit Code: 1\nProcess Group PGID: 1", "failed", 1),
     ("success", "Output: x\nError: spawn failed\nProcess Group PGID: 1", "failed", None),
@@ -361,8 +362,10 @@ def test_a_database_is_never_written_and_read_while_another_writes(bench: Bench)
     for statement in ["PRAGMA journal_mode = WAL", *OPENCODE, part("p1", 100, type="text", text="one")]:
         apply(path, statement)
     lone = path.read_bytes()
+    assert [one.name for one in path.parent.iterdir()] == [path.name]
     bench.poll()
     assert path.read_bytes() == lone
+    assert [one.name for one in path.parent.iterdir()] == [path.name]
     writer = apsw.Connection(str(path))
     writer.execute("BEGIN IMMEDIATE")
     writer.execute(part("p2", 200, type="text", text="two"))
@@ -378,13 +381,12 @@ def test_a_database_in_a_folder_that_is_read_only_is_read(tmp_path: Path) -> Non
     path = tmp_path / "opencode.db"
     for statement in ["PRAGMA journal_mode = WAL", *OPENCODE, part("p1", 100, type="text", text="one")]:
         apply(path, statement)
+    tmp_path.chmod(0o500)
     reader = detect(str(path))
     assert reader is not None
-    for name in ("opencode.db-wal", "opencode.db-shm"):
-        (tmp_path / name).unlink(missing_ok=True)
 
     assert [e.text for e in read_log(str(path), reader)] == ["one"]
-    assert reader.agent == "opencode"
+    tmp_path.chmod(0o700)
 
 
 def test_opencode_2_shapes_beside_those_of_the_examples(tmp_path: Path) -> None:

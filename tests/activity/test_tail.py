@@ -10,7 +10,7 @@ from typing import Any
 import apsw
 import pytest
 
-from mdmem.activity import Event, Fields, harvest, named
+from mdmem.activity import Event, Fields, from_hook, harvest, named
 from mdmem.activity.feed import PIECE_BYTES
 from mdmem.activity.tail import PRIMED_BYTES, QUIET_S
 from mdmem.files import printable
@@ -292,9 +292,12 @@ def test_what_was_found_and_how_far_it_was_read_are_one_transaction(bench: Bench
     with pytest.raises(ZeroDivisionError):
         bench.tail.poll(fails)
     assert said(bench) == []
-    bench.restart()
+    bench.write("claude-code/projects/-w/s2.jsonl", prompt("two"))
+    bench.tail.look(str(bench.folder / "claude-code/projects/-w/s2.jsonl"))
+    bench.tail.poll(keep)
+    assert said(bench) == ["two"]  # trouble with one log holds up no other
     bench.poll()
-    assert said(bench) == ["one"]
+    assert said(bench) == ["two", "one"]
 
 
 def test_what_is_remembered_between_pieces_is_kept(bench: Bench) -> None:
@@ -371,6 +374,22 @@ def test_our_own_work_and_our_own_words_are_not_learned_from(tmp_path: Path) -> 
     assert said(bench) == ["mine", "not  that,", "cat notes"]
     assert bench.found()[-1].head == "before   after"
     bench.close()
+
+
+def test_what_a_hook_tells_is_used_once(bench: Bench) -> None:
+    given = {
+        "hook_event_name": "postToolUse",
+        "conversation_id": "c1",
+        "tool_use_id": "t1",
+        "tool_name": "Shell",
+        "tool_input": {"command": "npm test"},
+        "tool_output": '{"output":"fine","exitCode":0}',
+    }
+    for _ in range(2):
+        bench.tail.take(from_hook(given, "2026-11-12T08:00:00Z"), keep)
+        bench.restart()
+
+    assert [(e.agent, e.command, e.outcome) for e in bench.found()] == [("cursor", "npm test", "ok")]
 
 
 def test_the_outbox_is_emptied_by_id_and_ids_are_never_given_twice(bench: Bench) -> None:

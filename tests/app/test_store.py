@@ -329,7 +329,7 @@ def test_g5_a_newer_ledger_is_refused_with_both_versions_and_not_touched(bed: Be
     bed.store.ledger.db.execute("PRAGMA user_version = 99")
     bed.close()
     before = Path(bed.app.paths.ledger_db).read_bytes()
-    with pytest.raises(LedgerError, match=r"version 99.*version 2") as refused:
+    with pytest.raises(LedgerError, match=r"version 99.*version 3") as refused:
         Store(bed.app)
 
     assert Path(bed.app.paths.ledger_db).read_bytes() == before
@@ -337,7 +337,7 @@ def test_g5_a_newer_ledger_is_refused_with_both_versions_and_not_touched(bed: Be
     with pytest.raises(LedgerError):
         Store(bed.app)
     connection = apsw.Connection(bed.app.paths.ledger_db)
-    connection.execute("PRAGMA user_version = 2")
+    connection.execute("PRAGMA user_version = 3")
     connection.close()
     bed.store = Store(bed.app)
     assert bed.store.ledger.use("user", None, "a.md").hit_count == 1

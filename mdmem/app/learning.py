@@ -1,0 +1,181 @@
+"""Activity logs in, candidates in the inbox out: read, promoted, led through the gates. One thread owns it.
+
+What is found goes to an outbox in the ledger, in the transaction that moves the log's cursor; only then does it become
+a file. A process that dies anywhere between loses nothing, and the inbox knows what it holds already.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import json
+import logging
+import os
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from mdmem import gates
+from mdmem.activity import Event, Fields, Place, Progress, Tail, from_hook, harvest, named, read_log
+from mdmem.app.propose import admit
+from mdmem.candidates import inbox
+from mdmem.candidates.promote import Promoter
+from mdmem.config.paths import log_roots
+from mdmem.errors import ConfigError, Problem, RefusedError, UsageError
+from mdmem.ledger import Ledger, stamp
+from mdmem.recall.block import without_blocks
+from mdmem.scope import Scope, project_root
+
+if TYPE_CHECKING:
+    from mdmem.app.answers import Answers
+
+log = logging.getLogger(__name__)
+
+# Agents whose logs go by another name than their settings.
+LOG_NAMES = {"gemini": "gemini-cli", "copilot": "copilot-cli", "qwen": "qwen-code"}
+AT_ONCE = 50
+
+
+class Learning:
+    """Follows the logs of the agents that the settings name."""
+
+    def __init__(self, answers: Answers, ledger: Ledger) -> None:
+        self.answers = answers
+        self.app = answers.app
+        self.ledger = ledger
+        settings = self.app.settings.learn
+        self.follows = (*settings.agents, *settings.logs)
+        projects = [project.root for project in self.app.projects.all()]
+        self.tail = Tail(
+            ledger,
+            _roots(settings.agents, projects),
+            others=[_other(name, fields) for name, fields in settings.logs.items()],
+            clean=without_blocks,
+            own=self.app.paths.data,
+        )
+        self.promoter = self._promoter()
+        self._harvest: tuple[int, Iterator[Progress]] | None = None
+
+    def step(self) -> bool:
+        """Read a piece of what is new, and file what was found; whether there was anything."""
+        busy = self.tail.poll(self._find)
+        return self.deliver() or busy
+
+    def look(self, path: str) -> None:
+        """A hint that a log was written to."""
+        self.tail.look(path)
+
+    def take_hook(self, payload: dict[str, Any]) -> None:
+        """What a hook of Cursor proves: its logs don't say how commands ended."""
+        self.tail.take(from_hook(payload, stamp(), without_blocks), self._find)
+
+    def problems(self) -> list[Problem]:
+        """What could not be read in the logs."""
+        return [
+            Problem(t.path, t.line, "log-unread", f"{t.agent}: {t.what}, {t.times} times", "")
+            for t in self.tail.problems()
+        ]
+
+    def preview(
+        self, since: datetime.datetime, agents: Sequence[str], paths: Sequence[str] = ()
+    ) -> Iterator[dict[str, Any]]:
+        """What a harvest would find, before any gate. Nothing is kept."""
+        first = since.astimezone(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        promoter = self._promoter()
+        for found in self._tail_of(agents, paths).logs():
+            if found.mtime_ns < since.timestamp() * 1e9:
+                continue
+            for event in read_log(found.path, found.reader, without_blocks):
+                if event.at is None or event.at >= first:
+                    yield from ({type(one).__name__: dataclasses.asdict(one)} for one in promoter.feed(event))
+
+    def under_way(
+        self, number: int | None, since: datetime.datetime, agents: Sequence[str], paths: Sequence[str]
+    ) -> tuple[int, Iterator[Progress]]:
+        """A harvest that goes on, or a new one: its number, and the past of the logs, one log a step. One that is not
+        known any more is begun anew: what was used is not used again.
+        """
+        if number is None or self._harvest is None or self._harvest[0] != number:
+            number = (self._harvest[0] if self._harvest else 0) + 1
+            self._harvest = number, self._past(self._tail_of(agents, paths), since)
+        return self._harvest
+
+    def _past(self, tail: Tail, since: datetime.datetime) -> Iterator[Progress]:
+        for progress in harvest(tail, self._find, since):
+            while self.deliver():
+                pass
+            yield progress
+
+    def _tail_of(self, agents: Sequence[str], paths: Sequence[str]) -> Tail:
+        """The logs of these agents (of all that there are, where none is named), or those at the paths."""
+        if paths and len(agents) != 1:
+            raise UsageError("a path needs its agent", hint="name it with --agent")
+        names = [LOG_NAMES.get(agent, agent) for agent in agents]
+        known = _roots([*log_roots(), "aider"], [project.root for project in self.app.projects.all()])
+        for name in names:
+            if name not in known and name not in self.app.settings.learn.logs:
+                raise UsageError(f"there is no agent {name!r}", hint=f"one of: {', '.join(sorted(known))}")
+        others = [_other(name, told) for name, told in self.app.settings.learn.logs.items()
+                  if not names or name in names]  # fmt: skip
+        roots = {names[0]: list(paths)} if paths else {name: known[name] for name in names or known if name in known}
+        return Tail(self.ledger, roots, others=others, clean=without_blocks)
+
+    def _promoter(self) -> Promoter:
+        rules = self.app.settings.learn.rules
+        return Promoter(mask=gates.mask, own_rules=rules and os.path.expanduser(rules), root_of=project_root)
+
+    def deliver(self) -> bool:
+        """File what was found; whether anything was."""
+        found = self.ledger.waiting(AT_ONCE)
+        for number, told in found:
+            self._file(json.loads(told))
+            self.ledger.filed([number])
+        return bool(found)
+
+    def _find(self, events: list[Event], _memo: dict[str, Any]) -> list[bytes]:
+        found = [one for event in events for one in self.promoter.feed(event)]
+        return [json.dumps({type(one).__name__: dataclasses.asdict(one)}).encode() for one in found]
+
+    def _file(self, told: dict[str, Any]) -> None:
+        if "Doubt" in told:
+            return  # nothing keeps doubts yet
+        made = told["Candidate"]
+        scope = self._scope(made)
+        try:
+            admit(self.answers.backend, scope, _candidate(made, scope))
+        except (UsageError, RefusedError) as error:
+            # No file can hold it, or the inbox is full: it would be the same the next time.
+            log.warning("a candidate was left out", extra={"reason": str(error)})
+
+    def _scope(self, made: dict[str, Any]) -> Scope:
+        project = self.app.project_of(made["cwd"]) if made["scope"] == "project" else None
+        return project or self.app.user_scope
+
+
+def _roots(agents: Sequence[str], projects: Sequence[str]) -> dict[str, list[str]]:
+    """Where these agents keep their logs; Aider does in each project."""
+    known = log_roots()
+    known["aider"] = [*known.get("aider", ()), *projects]
+    return {name: known[name] for name in (LOG_NAMES.get(agent, agent) for agent in agents) if name in known}
+
+
+def _other(name: str, told: dict[str, str]) -> Place:
+    fields = {key: value for key, value in told.items() if key != "path"}
+    unknown = fields.keys() - set(Fields._fields)
+    if "path" not in told or unknown:
+        what = f"{sorted(unknown)[0]!r} is no field of a record" if unknown else "no path is given"
+        raise ConfigError(f"learn.logs.{name}: {what}", hint=f"path, and any of: {', '.join(Fields._fields)}")
+    return named(name, told["path"], Fields(**fields))
+
+
+def _candidate(made: dict[str, Any], scope: Scope) -> inbox.Candidate:
+    """What the promoter made, as a file of the inbox."""
+    plain = {name: made[name] for name in ("name", "description", "type", "key", "source", "proof", "probe")}
+    fields: dict[str, str | list[str]] = {name: str(value) for name, value in plain.items() if value}
+    fields["confidence"] = f"{made['confidence']:g}"
+    if made["entities"]:
+        fields["entities"] = list(made["entities"])
+    evidence = tuple(
+        inbox.Evidence(e["text"], e["agent"], e["session"], e["path"], e["offset"]) for e in made["evidence"]
+    )
+    fields["derived_from"] = list(dict.fromkeys(f"{e.agent}:{e.session}" for e in evidence))
+    return inbox.Candidate(scope.kind, scope.ref, fields, made["body"], stamp(), evidence=evidence)

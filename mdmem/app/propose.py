@@ -1,0 +1,208 @@
+"""A proposed memory in; through the gates and, where they let it, into the inbox, out. The one way for all that is
+proposed: by an agent's tool, by a program, or by what was learned from an activity log.
+"""
+
+from __future__ import annotations
+
+import datetime
+import logging
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from mdmem import document, edit, files, gates
+from mdmem.app.recalling import recall_of
+from mdmem.app.requests import Request, text_of
+from mdmem.candidates import inbox
+from mdmem.candidates.inbox import Candidate, Evidence
+from mdmem.db import Connection
+from mdmem.errors import NotFoundError, Problem, UsageError
+from mdmem.gates import Context, Proposed, Similar, Verdict
+from mdmem.index import query_terms, read
+from mdmem.index.read import Entry
+from mdmem.memory import SOURCES
+from mdmem.outputs.json import raw_rel
+from mdmem.recall import Query
+from mdmem.scope import Scope
+
+if TYPE_CHECKING:
+    from mdmem.app import App
+    from mdmem.app.answers import Answers, Backend
+
+log = logging.getLogger(__name__)
+
+LOOKED_AT = 5  # memories that might say the same
+BLOCKING = ("secret", "transient", "duplicate", "quota")  # `confidence` keeps a candidate, as a weak one
+AUTOMATIC = tuple(source for source in SOURCES if source != "stated")  # of memories that no person wrote
+UNSURE = 0.7  # confidence of what says nothing of its own
+
+
+class Outcome(NamedTuple):
+    """What became of a proposal. `waiting`: as it waits in the inbox; None where a gate refused it, or it says what is
+    remembered already: then `why` says so.
+    """
+
+    verdicts: dict[str, Verdict]
+    waiting: inbox.Waiting | None
+    new: bool
+    why: str | None
+
+
+def propose(answers: Answers, request: Request) -> dict[str, Any]:
+    """The answer to `propose`; see docs/json.md."""
+    candidate = _candidate(request)
+    answers.app.check_layout(answers.app.roster())  # an inbox inside a scope folder would be read as memories
+    scope = _scope(answers.app, request, candidate)
+    outcome = admit(answers.backend, scope, candidate._replace(scope=scope.kind, scope_ref=scope.ref))
+    waiting = outcome.waiting
+    return {
+        "status": "waiting for approval" if waiting else "refused",
+        "candidate": waiting.key if waiting else None,
+        "path": waiting.path if waiting else None,
+        "action": waiting.candidate.action if waiting else candidate.action,
+        "target": waiting.candidate.target if waiting else candidate.target,
+        "new": outcome.new,
+        "why": outcome.why,
+        "gates": {name: {"passed": v.passed, "reason": v.reason} for name, v in outcome.verdicts.items()},
+    }
+
+
+def _scope(app: App, request: Request, candidate: Candidate) -> Scope:
+    """Where it is to go: as it says, among the caller's own scopes; else the project here, else the user's."""
+    cwd, agent = text_of(request, "cwd"), text_of(request, "agent")
+    kind, ref = candidate.scope, candidate.scope_ref
+    for scope in reversed(app.caller(cwd, agent)):
+        if kind in (scope.kind, "") and ref in (scope.ref, None) and (kind or scope.kind != "agent"):
+            return scope
+    if kind == "agent" and agent and ref in (agent, None):
+        return app.agent_scope(agent)  # the first of its own
+    raise NotFoundError(f"there is no {kind} scope {ref or ''} for this caller", hint="see: mdmem status")
+
+
+def admit(backend: Backend, scope: Scope, candidate: Candidate) -> Outcome:
+    """Let a candidate for a scope through the gates, and wait in the inbox if they do."""
+    proposed = _proposed(candidate)
+    with backend.reader() as db:
+        folder = read.find_folder(db, files.printable(scope.folder))
+        ids = (folder.id,) if folder else ()
+        replaced = candidate.target if candidate.action == "SUPERSEDE" else None
+        near = [similar for similar in _near(backend, db, ids, proposed) if similar.key != replaced]
+        held = sum(read.count_of_source(db, folder_id, AUTOMATIC) for folder_id in ids)
+    context = Context(lambda _: near, held, backend.app.settings.gates.quota.of(scope.kind))
+    verdicts = gates.run(proposed, context)
+    refusals = [name for name in BLOCKING if name in verdicts and not verdicts[name].passed]
+    if refusals:
+        return _refused(backend, verdicts, refusals[0])
+    settled = _settled(candidate, verdicts["duplicate"])
+    if settled.action == "UPDATE" and _says_already(backend, ids, settled):
+        unchanged = Verdict(False, f"{settled.target} says it already", "NOOP", settled.target)
+        return _refused(backend, verdicts | {"duplicate": unchanged}, "duplicate")
+    kept = {name: inbox.Verdict(verdict.passed, verdict.reason) for name, verdict in verdicts.items()}
+    waiting, new = inbox.put(backend.app.inbox_folder, settled, kept)
+    return Outcome(verdicts, waiting, new, None)
+
+
+def _refused(backend: Backend, verdicts: dict[str, Verdict], gate: str) -> Outcome:
+    backend.note_refusal(gate)
+    return Outcome(verdicts, None, False, f"{gate}: {verdicts[gate].reason}")
+
+
+def _settled(candidate: Candidate, verdict: Verdict) -> Candidate:
+    """What is proposed under a key that is there changes the memory that has it."""
+    if candidate.action == "ADD" and verdict.action == "UPDATE":
+        return candidate._replace(action="UPDATE", target=verdict.target)
+    return candidate
+
+
+def _says_already(backend: Backend, ids: tuple[int, ...], candidate: Candidate) -> bool:
+    with backend.reader() as db:
+        for entry in read.by_keys(db, ids, [candidate.target or ""]):
+            if " ".join(_body(entry).split()) == " ".join(candidate.body.split()):
+                return True
+    return False
+
+
+def _body(entry: Entry) -> str:
+    found = files.read(Path(files.from_printable(entry.folder)), raw_rel(entry))
+    if found is None or isinstance(found, Problem):
+        return ""
+    return document.parse(found.data, entry.path).body
+
+
+def _near(backend: Backend, db: Connection, ids: tuple[int, ...], proposed: Proposed) -> list[Similar]:
+    """The memories of a scope that share most words with what is proposed, and that of the same key."""
+    if not ids:
+        return []
+    same = read.by_keys(db, ids, [proposed.key]) if proposed.key else []
+    said = f"{proposed.name}\n{proposed.description}\n{proposed.body}"
+    query = Query(said, ids, mode="keyword", limit=LOOKED_AT)
+    now = datetime.datetime.now(datetime.UTC)
+    hits = recall_of(backend, db, lambda _: False).find(query, now).hits
+    words = _words(proposed.name, proposed.description)
+    found = {entry.key: entry for entry in [*(hit.entry for hit in hits), *same]}
+    return [
+        Similar(key, _likeness(words, _words(entry.name, entry.description)))
+        for key, entry in found.items()
+        if not entry.broken
+    ]
+
+
+def _words(*texts: str) -> frozenset[str]:
+    return frozenset(query_terms(" ".join(texts)))
+
+
+def _likeness(one: frozenset[str], other: frozenset[str]) -> float:
+    """What two share of all their words."""
+    return len(one & other) / len(one | other) if one and other else 0.0
+
+
+def _proposed(candidate: Candidate) -> Proposed:
+    fields = {name: " ".join(value) if isinstance(value, list) else value for name, value in candidate.fields.items()}
+    try:
+        confidence = float(fields.get("confidence", SOURCES.get(fields.get("source", ""), UNSURE)))
+    except ValueError:
+        confidence = UNSURE
+    everything = "\n".join([candidate.body, *fields.values(), *(item.text for item in candidate.evidence)])
+    return Proposed(
+        fields.get("name", ""),
+        fields.get("description", "") or candidate.body[:160],
+        everything,
+        fields.get("key", ""),
+        candidate.scope,
+        confidence,
+    )
+
+
+def _candidate(request: Request) -> Candidate:
+    told = request.get("candidate")
+    if not isinstance(told, dict):
+        raise UsageError("candidate is no object", hint="see docs/json.md")
+    fields, evidence = told.get("fields") or {}, told.get("evidence") or []
+    if not isinstance(fields, dict) or not isinstance(evidence, list):
+        raise UsageError("fields is no object, or evidence no list", hint="see docs/json.md")
+    edit.check_fields(fields)
+    body = text_of(told, "body") or ""
+    edit.check_text(body, "the text")
+    now = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return Candidate(
+        text_of(told, "scope") or "",
+        text_of(told, "scope_ref"),
+        {"source": "inferred", **fields},
+        body,
+        now,
+        text_of(told, "action") or "ADD",
+        text_of(told, "target"),
+        tuple(_evidence(item) for item in evidence),
+    )
+
+
+def _evidence(told: object) -> Evidence:
+    if not isinstance(told, dict):
+        raise UsageError("a piece of evidence is no object", hint="see docs/json.md")
+    offset = told.get("offset")
+    return Evidence(
+        text_of(told, "text") or "",
+        text_of(told, "agent"),
+        text_of(told, "session"),
+        text_of(told, "path"),
+        offset if isinstance(offset, int) else None,
+    )
