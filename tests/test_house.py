@@ -22,7 +22,7 @@ MAY_READ_ENVIRONMENT = {
     "mdmem/files/git.py",  # hands it on to git, without what would lead git elsewhere
     "mdmem/models/use.py",  # sets one variable, before the library that reads it is loaded
 }
-MAY_WRITE_FILES = ("mdmem/edit/", "mdmem/outputs/", "mdmem/files/", "mdmem/candidates/inbox.py")
+MAY_WRITE_FILES = ("mdmem/edit/", "mdmem/outputs/", "mdmem/files/", "mdmem/candidates/inbox.py", "mdmem/review/")
 
 
 def rel(path: Path) -> str:

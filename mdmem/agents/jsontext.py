@@ -115,7 +115,10 @@ class _Reader:
     def _member(self, at: int, depth: int) -> Node:
         match = _STRING.match(self.text, at)
         if match is None:
-            raise JsonTextError("a name in double quotes is missing", at)
+            comment = self.text.startswith(("//", "/*"), at)
+            missing = "a name in double quotes is missing"
+            what = "there is a comment, which this agent does not read" if comment else missing
+            raise JsonTextError(what, at)
         colon, _ = self.skip(match.end())
         if self.text[colon : colon + 1] != ":":
             raise JsonTextError("a colon is missing", colon)

@@ -43,7 +43,7 @@ from mdmem.errors import MdmemError, NotFoundError, Problem, SilentError, UsageE
 from mdmem.index import fold, read
 from mdmem.index.entities import normalise
 from mdmem.index.read import Entry
-from mdmem.ledger import Injection, Place, Probed
+from mdmem.ledger import Decided, Injection, Place, Probed, decided_of
 from mdmem.memory import SOURCES, STATUSES
 from mdmem.outputs.json import absolute, hit_json, memory_json, raw_rel
 from mdmem.recall import MODES, Query, why_invalid
@@ -97,6 +97,9 @@ class Backend(Protocol):
     def hook_calls(self) -> dict[tuple[str, str], str]:
         """When hooks last came in: (agent, event) -> time."""
 
+    def decided(self, made: Sequence[Decided], taken_back: Sequence[Decided]) -> None:
+        """Decisions about proposed memories were made, or taken back; returns when that is noted."""
+
     def use(self, entry: Entry) -> dict[str, Any]: ...
     def used_between(self, first: str, last: str) -> list[Place]:
         """What was recalled by key in the days from `first` to `last`, the latest first."""
@@ -130,6 +133,7 @@ class Answers:
             "reindex": self.reindex,
             "status": self.status,
             "reload": self.reload,
+            "decided": self.decided,
             "explain": self.explain,
         }
 
@@ -394,6 +398,11 @@ class Answers:
 
     def reload(self, request: Request) -> dict[str, Any]:
         self.backend.reload()
+        return {}
+
+    def decided(self, request: Request) -> dict[str, Any]:
+        """Note decisions about proposed memories: `made`, and those `taken_back`."""
+        self.backend.decided(decided_of(request.get("made")), decided_of(request.get("taken_back")))
         return {}
 
     def _scopes(self, request: Request, roster: Roster | None = None) -> list[Scope]:

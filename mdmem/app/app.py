@@ -166,15 +166,39 @@ class App:
             raise self._no_project(cwd)
         return self.user_scope
 
+    def scope_of(self, kind: str, ref: str | None, cwd: str | None) -> Scope:
+        """The scope that a proposed memory names; of several checkouts of a project the one around `cwd`, if it is one.
+
+        Raises UsageError for a ref that is none, NotFoundError and UntrustedError for a project.
+        """
+        if kind == "user":
+            return self.user_scope
+        if kind == "agent":
+            return self.agent_scope(ref or "")
+        roster = self.roster()
+        here = self.project_of(cwd, roster)
+        fitting = [scope for scope in roster.scopes if (scope.kind, scope.ref) == ("project", ref)]
+        if here is not None and here in fitting:
+            return here
+        if fitting:
+            return fitting[0]
+        known = next((project for project in self.projects.all() if project.ref == ref), None)
+        if known is not None:
+            raise self._untrusted(f"{known.root}/{PROJECT_FOLDER}")
+        raise NotFoundError(f"no project {ref!r} is known here", hint="run mdmem init in it, and try again")
+
+    def _untrusted(self, folder: str) -> Exception:
+        root = os.path.dirname(folder)
+        return UntrustedError(
+            "the project's memories are not trusted here",
+            where=folder,
+            hint=f"look at them, then: mdmem trust {shlex.quote(root)}",
+        )
+
     def _no_project(self, cwd: str | None) -> Exception:
         untrusted = self.untrusted_at(cwd)
         if untrusted:
-            root = os.path.dirname(untrusted)
-            return UntrustedError(
-                "the project's memories are not trusted here",
-                where=untrusted,
-                hint=f"look at them, then: mdmem trust {shlex.quote(root)}",
-            )
+            return self._untrusted(untrusted)
         return NotFoundError("no project here", where=cwd, hint="make one with: mdmem init")
 
     def guard(self, agent: str | None) -> Guard:

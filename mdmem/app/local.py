@@ -29,7 +29,7 @@ from mdmem.db import (
 )
 from mdmem.errors import LockError, SilentError
 from mdmem.index.read import Entry
-from mdmem.ledger import Injection, Place, Probed, find_used_between, stamp
+from mdmem.ledger import Decided, Injection, Place, Probed, find_used_between, stamp
 from mdmem.models import Embedder
 from mdmem.reindex.dates import find_dates
 from mdmem.scope import Scope
@@ -142,6 +142,9 @@ class Local:
 
     def note_hook(self, agent: str, event: str) -> None:
         self._writing().ledger.note_hook(agent, event, stamp())
+
+    def decided(self, made: Sequence[Decided], taken_back: Sequence[Decided]) -> None:
+        self._writing().ledger.decided(made, taken_back)
 
     def allow_probes(self, allowed: Sequence[bytes]) -> None:
         self._writing().ledger.allow_probes(allowed, stamp())

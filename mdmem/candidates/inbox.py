@@ -105,6 +105,18 @@ def put(folder: str, candidate: Candidate, gates: Mapping[str, Verdict]) -> tupl
     return read(folder, key), True
 
 
+def renew(folder: str, was: Waiting, now: Waiting) -> bool:
+    """Write down what a candidate that waits says now; whether that was done.
+
+    Not where its file is gone, or a person has worked on it: then it is theirs.
+    """
+    name = f"{was.key}.md"
+    found = files.read(Path(folder), name) if name in _names(folder) else None
+    if not isinstance(found, files.Read) or found.data != _render(was.candidate, was.gates):
+        return False
+    return write.replace(Path(folder), name, _render(_bounded(now.candidate), now.gates), expected=found.data)
+
+
 def fingerprint(candidate: Candidate) -> str:
     """What makes two proposals the same one: where to, what is done to what, and the words; spaces do not count."""
     said = (candidate.scope, candidate.scope_ref or "", candidate.action, candidate.target or "",

@@ -66,7 +66,8 @@ def connect_command(agents: tuple[str, ...], dry_run: bool, as_json: bool) -> in
 def disconnect_command(agents: tuple[str, ...], dry_run: bool, as_json: bool) -> int:
     """Take out of the settings of coding agents what `mdmem connect` put in, and nothing else.
 
-    Without an AGENT, of all of them. Memories stay where they are.
+    Without an AGENT, of all of them; a project's AGENTS.md and GEMINI.md only where they are named (agents-md,
+    gemini-md). Memories stay where they are.
 
     \b
     Examples:

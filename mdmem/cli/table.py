@@ -41,6 +41,7 @@ COMMANDS: dict[str, Entry] = {
     "list": Entry("find", "find", "List memories."),
     "graph": Entry("find", "graph", "Show what a memory is joined to."),
     "inject": Entry("find", "inject", "Print what an agent is told of memory this turn."),
+    "review": Entry("learn", "review", "Decide about proposed memories."),
     "verify": Entry("learn", "verify", "Check memories by their probes."),
     "harvest": Entry("learn", "harvest", "Learn from the past: read agents' activity logs."),
     "hook": Entry("connect", "hook", "Answer a hook of an agent (agents run this)."),

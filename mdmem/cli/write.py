@@ -170,7 +170,7 @@ def edit_command(
         written = edit.change(found["folder"], found["rel"], set_=fields, unset=unset, guard=guard)
         _tell_of_typos(fields)
     else:
-        written, changed = edit.edit_in_editor(found["folder"], found["rel"], _editor(), guard=guard)
+        written, changed = edit.edit_in_editor(found["folder"], found["rel"], editor_command(), guard=guard)
         if not changed:
             say.note("nothing was changed")
     _tell([written], who, as_json, one=True)
@@ -188,7 +188,8 @@ def _tell_of_typos(fields: Fields) -> None:
             say.note(f"{name!r} is written, but mdmem reads nothing from it; did you mean {near[0]!r}?")
 
 
-def _editor() -> str:
+def editor_command() -> str:
+    """The person's editor, as words for a command. Raises UsageError where there is none, or no terminal."""
     import shutil
 
     from mdmem.config.paths import editor

@@ -98,6 +98,21 @@ class EmbedderSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class AutoApprove:
+    """Proposed memories that become memories unasked, where they pass every gate: all that is named must fit."""
+
+    source: Literal["stated", "inferred", "tool", "imported"] | None = None
+    type: (
+        Literal["feedback", "rule", "user", "project", "capability", "procedure", "decision", "commitment", "fact",
+                "reference", "experience", "notes"]
+        | None
+    ) = None  # fmt: skip
+    scope: Literal["user", "project", "agent"] | None = None
+    min_confidence: Annotated[float, Ge(0), Le(1)] = 0.9
+    __pydantic_config__: ClassVar[dict[str, str]] = _STRICT
+
+
+@dataclass(frozen=True, slots=True)
 class Quota:
     """How many memories that no person wrote a scope may have."""
 
@@ -115,6 +130,14 @@ class GateSettings:
     """What proposed memories must pass."""
 
     quota: Quota = field(default_factory=Quota)
+    __pydantic_config__: ClassVar[dict[str, str]] = _STRICT
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewSettings:
+    """What becomes of proposed memories without a question. Nothing, unless a person says so here."""
+
+    auto_approve: tuple[AutoApprove, ...] = ()
     __pydantic_config__: ClassVar[dict[str, str]] = _STRICT
 
 
@@ -140,6 +163,7 @@ class Settings:
     watch: WatchSettings = field(default_factory=WatchSettings)
     recall: RecallSettings = field(default_factory=RecallSettings)
     inject: InjectSettings = field(default_factory=InjectSettings)
+    review: ReviewSettings = field(default_factory=ReviewSettings)
     embedder: EmbedderSettings = field(default_factory=EmbedderSettings)
     gates: GateSettings = field(default_factory=GateSettings)
     learn: LearnSettings = field(default_factory=LearnSettings)
@@ -177,7 +201,18 @@ def check(values: dict[str, Any], *, where: str, variables: Mapping[str, str] | 
             where=where,
             hint='set url = "http://127.0.0.1:8000/v1" and name = "the-model"',
         )
+    for rule in settings.review.auto_approve:
+        _check_rule(rule, where)
     return settings
+
+
+def _check_rule(rule: AutoApprove, where: str) -> None:
+    if rule.source is None and rule.type is None:
+        raise ConfigError(
+            "review.auto_approve: a rule names neither source nor type",
+            where=where,
+            hint='say what may pass, for example {source = "tool", type = "capability"}',
+        )
 
 
 def names() -> dict[str, list[str]]:

@@ -59,7 +59,7 @@ class NoFlood(logging.Filter):
     def filter(self, record: logging.LogRecord) -> bool:
         if record.levelno < logging.WARNING:
             return True
-        key = (record.name, record.getMessage(), str(getattr(record, "folder", "")))
+        key = (record.name, record.getMessage(), str(getattr(record, "folder", "")), str(getattr(record, "event", "")))
         now = time.monotonic()
         if now - self._seen.get(key, -REPEAT_S) < REPEAT_S:
             return False

@@ -6,7 +6,7 @@ from mdmem.lazy import door
 
 if TYPE_CHECKING:
     from mdmem.document.dates import normalise_date
-    from mdmem.document.edits import compose, remove_fields, set_fields
+    from mdmem.document.edits import add_verified, compose, remove_fields, set_body, set_fields
     from mdmem.document.memories import memory_of
     from mdmem.document.reading import parse
     from mdmem.document.shape import Document
@@ -14,11 +14,13 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Document",
+    "add_verified",
     "compose",
     "memory_of",
     "normalise_date",
     "parse",
     "remove_fields",
+    "set_body",
     "set_fields",
     "slug",
 ]
@@ -31,6 +33,6 @@ __getattr__ = door(
         "normalise_date": "dates",
         "parse": "reading",
         "slug": "slugs",
-        **dict.fromkeys(("compose", "remove_fields", "set_fields"), "edits"),
+        **dict.fromkeys(("add_verified", "compose", "remove_fields", "set_body", "set_fields"), "edits"),
     },
 )

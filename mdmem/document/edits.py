@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeGuard
 
 from mdmem.document.decode import Decoded, decode, encode
 from mdmem.document.quoting import flow_list, key_text, scalar
 from mdmem.document.reading import parse, read_front
-from mdmem.document.shape import Block, Document, Report, Span
+from mdmem.document.shape import Block, Document, Report, Span, Value
 from mdmem.document.split import Parts, lines_of, plain_newlines, split
 from mdmem.errors import RefusedError
 
 _NEWLINE = re.compile(r"\r\n?|\n")
 _DASH = re.compile(r"( *)- ")
+_ACTOR_OR_TIME = re.compile(r"(?:human|process):[\w.+-]+|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", re.ASCII)
 _COMMENT = re.compile(r"[ \t]+#.*")
 # Problems that make editing a guess, and what to do about each.
 _REFUSED = {
@@ -78,6 +79,57 @@ def remove_fields(data: bytes, keys: Iterable[str]) -> bytes:
         lines[span.key_line : span.last_line + 1] = [""] * (span.last_line + 1 - span.key_line)
     left = {key: value for key, value in sheet.doc.fields.items() if key not in gone}
     return _checked(data, sheet, "".join(lines), left)
+
+
+def set_body(data: bytes, body: str) -> bytes:
+    """Change the text below the block; the block stays as it is, and so do the file's encoding and line ends.
+
+    Raises RefusedError where the block can't be read, or where the text would become one.
+    """
+    sheet = _lay_open(data)
+    wanted = plain_newlines(_whole(body))
+    if wanted == sheet.doc.body:
+        return data
+    text = wanted.replace("\n", sheet.newline)
+    return _checked(data, sheet._replace(parts=sheet.parts._replace(body=text)), sheet.parts.front, sheet.doc.fields)
+
+
+def add_verified(data: bytes, by: str, at: str) -> bytes:
+    """Add to `verified` who confirmed what a file says, and when (Open Knowledge Format 0.2, 5.2).
+
+    `by`: an actor, such as human:ann; `at`: RFC 3339. A `verified` of another shape is a person's own, and stays.
+    """
+    sheet = _lay_open(data)
+    known = sheet.doc.fields.get("verified") or []
+    events = [known] if isinstance(known, dict) else known
+    if not isinstance(events, list) or not all(_is_flat(event) for event in events):
+        return data
+    added: list[Value] = [*events, {"by": by, "at": at}]
+    lines, span = list(sheet.lines), sheet.block.spans.get("verified")
+    dash = _DASH.match(lines[span.start[0]]) if span and span.start[0] > span.key_line else None
+    if span and dash and isinstance(known, list):
+        lines[span.last_line] += f"{dash[1]}- {_event(added[-1])}{sheet.newline}"
+    else:
+        first = " " * _indent(sheet)
+        whole = "".join(f"{first}  - {_event(event)}{sheet.newline}" for event in added)
+        if span:
+            lines[span.key_line : span.last_line + 1] = [""] * (span.last_line + 1 - span.key_line)
+        lines.insert(span.key_line if span else len(lines), f"{first}verified:{sheet.newline}{whole}")
+    return _checked(data, sheet, "".join(lines), {**sheet.doc.fields, "verified": added})
+
+
+def _is_flat(event: Value) -> TypeGuard[dict[str, str]]:
+    return isinstance(event, dict) and bool(event) and all(isinstance(value, str) for value in event.values())
+
+
+def _event(event: Value) -> str:
+    """A map of texts on one line; actors and times plain, as people write them."""
+    said = event if isinstance(event, dict) else {}
+    texts = {name: str(value) for name, value in said.items()}
+    plain = {
+        name: text if _ACTOR_OR_TIME.fullmatch(text) else scalar(text, always=True) for name, text in texts.items()
+    }
+    return "{ " + ", ".join(f"{key_text(name)}: {text}" for name, text in plain.items()) + " }"
 
 
 def compose(fields: Mapping[str, str | list[str]], body: str) -> bytes:
@@ -163,7 +215,7 @@ def _checked(data: bytes, sheet: _Sheet, front: str, expected: Mapping[str, obje
     opened, closed = parts.open or f"---{newline}", parts.close or f"---{newline}"
     # Without its block a body that begins with a fence would become one.
     bare = split(parts.body)
-    if not front.strip() and parts.open and bare is not None and not bare.open:
+    if not front.strip() and bare is not None and not bare.open:
         opened = front = closed = ""
     edited = encode(sheet.decoded, opened + front + closed + parts.body)
     found = parse(edited, "")

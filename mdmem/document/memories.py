@@ -76,6 +76,11 @@ def memory_of(doc: Document, *, path: str, scope: str) -> tuple[Memory, list[Pro
     return memory, typing.report.problems
 
 
+def is_proposal(value: Value | None) -> bool:
+    """Whether `candidate` is mdmem's own, from the inbox: why a memory was proposed is no part of what it says."""
+    return isinstance(value, dict) and value.get("scope") in DEFAULT_TYPE
+
+
 def _words_of(stem: str) -> str:
     """The file name in words: `ops/deploy-blyck_now` is "deploy blyck now"."""
     last = stem.rpartition("/")[2]
@@ -101,6 +106,8 @@ class _Typing:
                 self.known[known], self.lines[known] = doc.fields[key], doc.lines[key]
             else:
                 self.extra[key] = doc.fields[key]
+        if is_proposal(self.extra.get("candidate")):
+            del self.extra["candidate"]
         self._take_metadata(doc.lines.get("metadata", 1))
 
     def _take_metadata(self, line: int) -> None:

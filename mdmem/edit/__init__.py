@@ -2,7 +2,7 @@
 
 from mdmem.edit.add import add
 from mdmem.edit.adopt import adopt
-from mdmem.edit.change import archive, change, restore
+from mdmem.edit.change import archive, change, restore, said_anew, update
 from mdmem.edit.editor import edit_in_editor
 from mdmem.edit.fields import check_fields, check_text
 from mdmem.edit.move import move
@@ -24,6 +24,8 @@ __all__ = [
     "move",
     "refuse_mount",
     "restore",
+    "said_anew",
+    "update",
     "version_of",
     "write_notes",
 ]

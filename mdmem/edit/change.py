@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from datetime import date
 from pathlib import Path
 
 from mdmem import files
-from mdmem.document import memory_of, parse, remove_fields, set_fields
-from mdmem.edit.fields import check_fields, check_new_problems, key_in, spellings
+from mdmem.document import add_verified, memory_of, parse, remove_fields, set_body, set_fields
+from mdmem.document.shape import Value
+from mdmem.edit.fields import check_fields, check_new_problems, key_in, says, spellings
 from mdmem.edit.place import Guard, Written, anything, check, read, real, written
 from mdmem.errors import ChangedError, RefusedError, UsageError
 from mdmem.files import write
@@ -53,6 +55,45 @@ def change(
         return edited
 
     return _apply(folder, rel, edit, guard, expected)
+
+
+def update(
+    folder: str,
+    rel: str,
+    edit: Edit,
+    *,
+    expected: bytes,
+    verified: tuple[str, str],
+    today: date,
+    guard: Guard = anything,
+) -> tuple[Written, bytes]:
+    """Make an approved edit of a memory's bytes (see `said_anew`) on what the person saw; what it holds then.
+
+    Noted with it are `verified` (who approved it, when), and the day where the file has a line for that. Nothing is
+    written where the edit changes nothing. Raises ChangedError for other bytes than `expected`, and as `change` does.
+    """
+
+    def noted(before: bytes) -> bytes:
+        edited = edit(before)
+        if edited == before:
+            return before
+        check_new_problems(parse(before, rel), parse(edited, rel))
+        doc = parse(edited, rel)
+        if says(doc, "updated"):
+            edited = set_fields(edited, {key_in(doc, "updated"): today.isoformat()})
+        return add_verified(edited, *verified)
+
+    return _apply(folder, rel, noted, guard, expected), noted(expected)
+
+
+def said_anew(data: bytes, fields: Mapping[str, Value], body: str) -> bytes:
+    """A memory's bytes with another text and some fields, under the spellings that it has for them; all else stays."""
+    before = parse(data, "")
+    wanted = {key_in(before, key): value for key, value in fields.items()}
+    plain = {key: value for key, value in wanted.items() if isinstance(value, str)}
+    lists = {key: [item for item in value if isinstance(item, str)] for key, value in wanted.items()
+             if isinstance(value, list)}  # fmt: skip
+    return set_fields(set_body(data, body), {**plain, **lists})
 
 
 def archive(folder: str, rel: str, *, guard: Guard = anything) -> Written:

@@ -11,6 +11,7 @@ from mdmem.edit.fields import check_text
 from mdmem.edit.place import Guard, Written, anything, check, prepare, read, written
 from mdmem.errors import ChangedError, NotFoundError, RefusedError, UsageError
 from mdmem.files import write
+from mdmem.gates import refuse_secrets
 from mdmem.scope import Scope
 
 FILE = "notes.md"
@@ -32,6 +33,7 @@ def write_notes(
     it meanwhile (ChangedError). Without one it is added at the end, whatever stands there. The frontmatter stays.
     """
     check_text(text, "the text")
+    refuse_secrets(text)
     if not text.strip():
         raise UsageError("there is nothing to note", hint="give some text")
     root = prepare(scope)

@@ -17,7 +17,7 @@ from mdmem.db import INDEX, LEDGER, Connection, DatabaseError, WriterLock, open_
 from mdmem.errors import MdmemError, SilentError
 from mdmem.hooks.answer import Hooks
 from mdmem.index.read import Entry
-from mdmem.ledger import Injection, Ledger, Place, Probed, find_given, find_used_between, stamp
+from mdmem.ledger import Decided, Injection, Ledger, Place, Probed, find_given, find_used_between, stamp
 
 if TYPE_CHECKING:
     from mdmem.app.learning import Learning
@@ -116,6 +116,9 @@ class Alone:
         raise NotImplementedError
 
     def seen(self, entry: Entry) -> None:
+        raise NotImplementedError
+
+    def decided(self, made: Sequence[Decided], taken_back: Sequence[Decided]) -> None:
         raise NotImplementedError
 
     def use(self, entry: Entry) -> dict[str, Any]:

@@ -10,8 +10,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from mdmem.db import LEDGER, Connection, as_int, open_writer, scalar, transaction
-from mdmem.ledger import cursors, injections, probes
+from mdmem.ledger import cursors, decisions, injections, probes
 from mdmem.ledger.cursors import Cursor
+from mdmem.ledger.decisions import Decided
 from mdmem.ledger.injections import Injection, Place
 from mdmem.ledger.probes import Probed
 
@@ -228,6 +229,12 @@ class Ledger:
     def note(self, timer: str, now: str) -> None:
         with transaction(self.db):
             self.db.execute("INSERT OR REPLACE INTO timer VALUES (?, ?)", (timer, now))
+
+    def decided(self, made: Sequence[Decided], taken_back: Sequence[Decided] = ()) -> None:
+        """Decisions about proposed memories were made, or taken back."""
+        with transaction(self.db):
+            decisions.take_back(self.db, taken_back)
+            decisions.put(self.db, made)
 
     def allow_probes(self, allowed: Sequence[bytes], now: str) -> None:
         """A person has allowed these probes (hashes of place and text) to be run."""

@@ -142,6 +142,10 @@ def _index_lines(status: dict[str, Any], paint: Paint) -> Iterable[str]:
     vectors = f"{waiting} {'vector' if waiting == 1 else 'vectors'} to come{left}" if waiting else "vectors complete"
     yield f"index    {index['memories']} memories, {vectors}; last look {index['last_sync'] or 'never'}"
     yield f"embedder {clean(str(embedder['model']))}: {clean(str(embedder['state']))}"
+    if status.get("learning"):
+        yield f"learning from the activity logs of {', '.join(clean(name) for name in status['learning'])}"
+    if status.get("candidates"):
+        yield paint(f"{status['candidates']} proposed, waiting for you: mdmem review", "warn")
     if index["notice"]:
         yield paint(f"         {clean(index['notice'])}", "warn")
 

@@ -8,7 +8,7 @@ import frontmatter
 import pytest
 import yaml
 
-from mdmem.document import compose, parse, remove_fields, set_fields
+from mdmem.document import add_verified, compose, parse, remove_fields, set_body, set_fields
 from mdmem.errors import RefusedError
 
 PERSONS = """---
@@ -361,3 +361,54 @@ def test_ordinary_files_read_as_python_frontmatter_reads_them(text: str) -> None
 
     assert doc.fields == other.metadata
     assert doc.body.strip() == other.content
+
+
+# --- bodies and verifications ---------------------------------------------------------------------------
+
+BY, AT = "human:ann", "2026-11-30T10:00:00Z"
+EVENT = "{ by: human:ann, at: 2026-11-30T10:00:00Z }"
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (b"x\n", f"---\nverified:\n  - {EVENT}\n---\nx\n"),
+        (b"---\ntype: a # c\n---\nb", f"---\ntype: a # c\nverified:\n  - {EVENT}\n---\nb"),
+        (b"---\nverified:\nz: 1\n---\n", f"---\nverified:\n  - {EVENT}\nz: 1\n---\n"),
+        (
+            b"---\r\nverified: { by: process:x, at: 2026-01-01T00:00:00Z }\r\nz: 1\r\n---\r\nb\r\n",
+            "---\r\nverified:\r\n  - { by: process:x, at: 2026-01-01T00:00:00Z }\r\n"
+            f"  - {EVENT}\r\nz: 1\r\n---\r\nb\r\n",
+        ),
+        (
+            b"---\nverified:\n- by: 'x y'  # mine\n  at: then\nz: 1\n---\n",
+            f"---\nverified:\n- by: 'x y'  # mine\n  at: then\n- {EVENT}\nz: 1\n---\n",
+        ),
+        (b"---\nverified: [{by: a b}]\n---\n", f'---\nverified:\n  - {{ by: "a b" }}\n  - {EVENT}\n---\n'),
+        (b"---\nverified: [yes]\n---\n", "---\nverified: [yes]\n---\n"),
+        (b"---\nverified: by me\n---\n", "---\nverified: by me\n---\n"),
+    ],
+)
+def test_who_approved_is_added_to_verified_and_a_persons_own_stays(before: bytes, after: str) -> None:
+    assert add_verified(before, BY, AT) == after.encode()
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (b"x\n", "new\nlines\n"),
+        (b"\xef\xbb\xbf---\r\na: 1\r\n---\r\nold\r\n", "\ufeff---\r\na: 1\r\n---\r\nnew\r\nlines\r\n"),
+        (b"---\na: 1 # c\n---\n", "---\na: 1 # c\n---\nnew\nlines\n"),
+    ],
+)
+def test_another_body_leaves_the_block_and_the_line_ends(before: bytes, after: str) -> None:
+    assert set_body(before, "new\nlines\n") == after.encode()
+    assert set_body(before, parse(before, "").body) == before
+
+
+def test_a_body_that_looks_like_a_block_does_not_become_one() -> None:
+    body = "---\ntype: rule\n---\nx\n"
+
+    assert parse(set_body(b"---\na: 1\n---\nold\n", body), "").body == body
+    done = parse(set_body(b"old\n", body), "")
+    assert (done.body, done.fields) == (body, {})

@@ -10,8 +10,8 @@ import apsw
 import pytest
 
 from mdmem.db import LEDGER
-from mdmem.errors import LedgerError
-from mdmem.ledger import Cursor, Injection, Ledger, Use
+from mdmem.errors import LedgerError, UsageError
+from mdmem.ledger import Cursor, Decided, Injection, Ledger, Use, decided_of, find_decision
 from tests.bed import Bed, memory
 
 NOW = "2026-11-29T10:00:00Z"
@@ -245,6 +245,36 @@ def test_a_ledger_of_version_1_keeps_its_history_and_leaves_a_copy(ledger: Ledge
     again = Ledger(str(path))
     assert len(again.given("claude", "s1")) == 1
     again.close()
+
+
+def test_a_ledger_of_version_3_learns_to_keep_decisions(ledger: Ledger, tmp_path: Path) -> None:
+    path = tmp_path / "old.db"
+    older(path, 3)
+    moved = Ledger(str(path))
+    moved.decided([Decided("mark", "reject", "tool", NOW)])
+
+    assert schema(moved) == schema(ledger)
+    assert moved.use("user", None, "a.md") == Use(7, "2026-11-01T00:00:00Z")
+    assert find_decision(moved.db, "mark") == Decided("mark", "reject", "tool", NOW)
+    moved.close()
+
+
+def test_the_newest_decision_holds_until_it_is_taken_back(ledger: Ledger) -> None:
+    first, second = Decided("m", "reject", "tool", NOW), Decided("m", "approve", "stated", NOW)
+    ledger.decided([first])
+    ledger.decided([second, Decided("other", "never", "tool", NOW)])
+    assert find_decision(ledger.db, "m") == second
+
+    ledger.decided([], [second, Decided("unknown", "never", "tool", NOW)])
+    assert find_decision(ledger.db, "m") == first
+    assert find_decision(ledger.db, "unknown") is None
+
+
+@pytest.mark.parametrize("rows", ["x", [1], [["m"]], [["m", "perhaps", "tool", NOW]], [["m", "reject", 1, NOW]]])
+def test_what_is_no_list_of_decisions_is_refused(rows: object) -> None:
+    with pytest.raises(UsageError):
+        decided_of(rows)
+    assert decided_of(None) == []
 
 
 def test_a_ledger_of_version_2_learns_to_keep_cursors(ledger: Ledger, tmp_path: Path) -> None:

@@ -195,6 +195,13 @@ _SCOPE = re.compile(
     r"你(?:只|说|没让|没有让|没要求|要求)|不在[^,，。]{0,8}范围|按你的|等你(?:的)?(?:确认|批准|同意|点头)|不属于"
     r"|先请你确认|你先看"
 )
+# The person does not want it done: to ask the assistant to try all the same would be wrong, whatever it could do.
+_FORBIDDEN = re.compile(
+    r"(?:你|您|用户)(?:之前|此前|刚才|刚刚|已经|已|曾经|曾|也|明确|特意)*(?:说过?|要求过?|交代过?|规定过?|吩咐过?|告诉过?|叮嘱过?|强调过?|让|叫|希望)"
+    r"[^。；]{0,12}?(?:不要|别|不能|不许|不准|不可以|禁止|先不|暂不|不得|勿)"
+    r"|(?:你|您)(?:不让|不许|不允许|不希望|不想|禁止|没同意|没有同意|没批准|没有批准)|未经(?:你|您)|(?:违反|违背)(?:了)?(?:你|您)"
+    r"|(?:按|按照|根据|依照|遵照)(?:你|您)的(?:规定|规则|约定|偏好|反馈|规矩|要求)[^。；，,]{0,12}(?:不|别|禁止)"
+)
 _GOAL = re.compile(r"设计如此|预期行为|expected|已知限制|按设计|中间件|有意为之|这是规定|不再")
 
 
@@ -202,6 +209,8 @@ def signs(text: str) -> list[int]:
     """The signs of each clause, in order."""
     plain = simplified(text)
     if _QUESTION.search(plain.strip()):
+        return [Sign.VOID]
+    if _FORBIDDEN.search(plain):
         return [Sign.VOID]
     found: list[int] = []
     hypothetical = False

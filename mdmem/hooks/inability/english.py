@@ -333,6 +333,17 @@ _SCOPE = _either(
     r"\bnot part of\b|\bwas not asked\b|\bas (?:requested|agreed)\b|\byour (?:approval|go-ahead|confirmation|ok)\b",
     r"\buntil you (?:tell|choose|decide|confirm|approve|say|answer|pick|reply|review|let me)\b",
 )
+# The person does not want it done: to ask the assistant to try all the same would be wrong, whatever it could do.
+_FORBIDDEN = _either(
+    r"\b(?:you|the user|the person) (?:had |have |has |also |already |just |\w+ly )*(?:asked|told|instructed|said"
+    r"|wanted|requested|warned|ordered|decided|preferred|agreed)\b(?: \w+){0,5}?"
+    r" (?:not|never|no one|nobody|against|hold)\b",
+    r"\byou (?:do|did|would) not want\b|\byou (?:forbade|prohibited|ruled out|vetoed|declined|rejected)\b",
+    r"\b(?:per|by|under|against|given|following|because of|due to|violates?|breaks?) your (?:\w+ )?(?:rules?"
+    r"|polic(?:y|ies)|guidelines?|preferences?|feedback|conventions?|freeze|standing)\b",
+    r"\byour (?:\w+ )?(?:rules?|polic(?:y|ies)|guidelines?|preferences?|feedback|conventions?) (?:says?|is|forbids?|are"
+    r"|prohibits?|tells?|does not|do not)\b|\bi was (?:told|asked|instructed) (?:by you )?not\b",
+)
 _AROUND = (
     (Sign.UNDONE, _UNDONE),
     (Sign.EARLY, _EARLY),
@@ -345,6 +356,8 @@ def signs(text: str) -> list[int]:
     """The signs of each clause, in order."""
     plain = _plain(text)
     if plain.endswith(("?", "？")) and _ASKED.match(_HEAD.sub("", plain)):
+        return [Sign.VOID]
+    if _FORBIDDEN.search(plain):
         return [Sign.VOID]
     found: list[int] = []
     others = hypothetical = False  # whether somebody else is spoken of; whether a condition stands before

@@ -1,0 +1,77 @@
+-- The ledger: what is known from nowhere else. Losing it loses no memory. Times are RFC 3339 UTC.
+
+-- How a memory was used. Known by scope and path; a rename takes its row along.
+CREATE TABLE memory_use (
+  scope         TEXT NOT NULL,
+  scope_ref     TEXT NOT NULL DEFAULT '',  -- '' for user
+  path          TEXT NOT NULL,             -- relative, printable
+  sha256        BLOB,                      -- of the file when it was removed: finds it again under another name
+  hit_count     INTEGER NOT NULL DEFAULT 0,
+  last_seen     TEXT,
+  removed_at    TEXT,                      -- kept for 30 days
+  PRIMARY KEY (scope, scope_ref, path)
+) STRICT, WITHOUT ROWID;
+
+-- Timers that must survive a restart.
+CREATE TABLE timer (
+  name TEXT PRIMARY KEY,
+  last TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- What was given to agents in their prompts, and whether it was then opened. Kept for 30 days. No prompt is stored.
+CREATE TABLE injection (
+  id         INTEGER PRIMARY KEY,
+  agent      TEXT NOT NULL,              -- '' when the caller named none
+  session    TEXT NOT NULL,              -- the agent's own name for it; '' when the caller named none
+  scope      TEXT NOT NULL,
+  scope_ref  TEXT NOT NULL,              -- '' for user
+  path       TEXT NOT NULL,              -- relative, printable; a rename takes it along
+  sha256     BLOB NOT NULL,              -- of the file as it was given
+  reason     TEXT NOT NULL,              -- notes | always | recalled | priority
+  at         TEXT NOT NULL,
+  in_context INTEGER NOT NULL DEFAULT 1, -- 0: the session was compacted since, and may have lost it
+  opened_at  TEXT                        -- when it was first recalled by key after that
+) STRICT;
+CREATE INDEX injection_session ON injection (agent, session) WHERE in_context = 1;
+CREATE INDEX injection_memory ON injection (scope, scope_ref, path, id);
+
+-- How far the activity logs of agents were read, and what is needed to go on from there.
+CREATE TABLE cursor (
+  path       BLOB PRIMARY KEY,  -- of the log, as the system has it
+  agent      TEXT NOT NULL,
+  device     INTEGER NOT NULL,
+  inode      INTEGER NOT NULL,
+  offset     INTEGER NOT NULL,  -- after the last complete line that was read; 0 for a database
+  line       INTEGER NOT NULL,  -- how many lines that were; -1: not counted yet
+  skipping   INTEGER NOT NULL,  -- 1: inside a line that is too long
+  head       BLOB NOT NULL,     -- hash of the first head_bytes: another one is another file
+  head_bytes INTEGER NOT NULL,
+  last       BLOB NOT NULL,     -- hash of the last bytes before offset
+  past       INTEGER NOT NULL,  -- offset at first contact: what stands before it was left out
+  state      TEXT NOT NULL,     -- JSON: what the reader remembers
+  memo       TEXT NOT NULL,     -- JSON: what those remember who look for things in the events
+  notes      TEXT NOT NULL,     -- JSON: counts of what could not be read
+  read_at    TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX cursor_inode ON cursor (device, inode);
+
+-- Records that were read, by a hash of the agent's own id: a fork or a resume repeats them. Kept for a year.
+CREATE TABLE seen_record (
+  key  INTEGER PRIMARY KEY,
+  day  INTEGER NOT NULL,         -- days since 1970-01-01
+  used INTEGER NOT NULL          -- 0: passed over, since it is older than the first contact
+) STRICT;
+
+-- What was found in the logs and is not a file yet.
+CREATE TABLE outbox (
+  id    INTEGER PRIMARY KEY AUTOINCREMENT,  -- never given twice
+  found BLOB NOT NULL,          -- JSON
+  at    TEXT NOT NULL
+) STRICT;
+
+-- How often a gate refused what was proposed.
+CREATE TABLE refusal (
+  gate  TEXT PRIMARY KEY,
+  count INTEGER NOT NULL,
+  last  TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
