@@ -243,12 +243,16 @@ def test_a_person_sees_who_where_and_every_character_and_says_yes_or_no(home: Ho
 
 
 @pytest.mark.slow
-def test_anything_but_yes_is_a_no_and_an_interrupt_runs_nothing(home: Home) -> None:
+def test_anything_but_yes_after_the_question_is_a_no_and_an_interrupt_runs_nothing(home: Home) -> None:
     home.put("a.md", capability("touch ran"))
     for typed, code in (("\n", 1), ("x\n", 1), ("\x04", 1), ("yy\n", 1)):
         terminal = Terminal(home, "verify")
         terminal.answer(typed)
         assert terminal.finish()[0] == code
+    early = Terminal(home, "verify")
+    os.write(early.master, b"y\n")
+    early.answer("\n")
+    assert early.finish()[0] == 1
     terminal = Terminal(home, "verify")
     terminal._until(lambda: terminal.said.endswith(PROMPT))
     terminal.process.send_signal(2)

@@ -128,10 +128,20 @@ def test_one_that_prints_without_end_is_ended(tmp_path: Path) -> None:
 
 
 def test_it_gets_no_input_and_no_terminal(tmp_path: Path) -> None:
-    reads = run("sh -c 'read line && exit 5; test -t 0 || test -t 1 || test -t 2 || exit 6'", str(tmp_path))
+    ours, typed = os.dup(0), os.pipe()
+    os.write(typed[1], b"typed by the person\n")
+    os.dup2(typed[0], 0)
+    try:
+        reads = run("sh -c 'read line && exit 5; test -t 0 || test -t 1 || test -t 2 || exit 6'", str(tmp_path))
+    finally:
+        os.dup2(ours, 0)
+        for descriptor in (ours, *typed):
+            os.close(descriptor)
     opens = run("(: < /dev/tty) 2>/dev/null && exit 5; exit 6", str(tmp_path))
 
     assert (reads.exit_code, opens.exit_code) == (6, 6)
+    # Who leads a session of its own has no terminal, whoever started it.
+    assert run(f"{PY} -c 'import os; exit(os.getsid(0) != os.getpid())'", str(tmp_path)).ok
 
 
 def test_an_interrupt_ends_it(tmp_path: Path) -> None:
