@@ -17,6 +17,7 @@ SQL = sorted((ROOT / "mdmem").rglob("*.sql"))
 # Words for which the house has another; with what may stand all the same.
 MISFITS = re.compile(r"\b(vaults?|crawl\w*|debounc\w*|desync\w*|suggestions?)\b", re.IGNORECASE)
 MAY_READ_ENVIRONMENT = {
+    "mdmem/config/service.py",
     "mdmem/config/agents.py",
     "mdmem/config/paths.py",
     "mdmem/files/git.py",  # hands it on to git, without what would lead git elsewhere

@@ -149,7 +149,7 @@ class ConflictList(Answered):
 
 
 class Proposed(Answered):
-    status: Literal["waiting for approval"]
+    status: Literal["waiting for approval", "approved"]
     candidate: str
     path: str
     action: Literal["ADD", "UPDATE", "SUPERSEDE"]

@@ -163,19 +163,21 @@ def _put(desk: Desk, target: tuple[str, str | None], fields: dict[str, str | lis
         candidate={"scope": scope, "scope_ref": ref, "fields": fields, "body": text, "action": action,
                    "target": changed, "evidence": evidence},
     )  # fmt: skip
-    if answer["candidate"] is None:
+    if answer["status"] == "refused":
         raise RefusedError(f"not proposed: {answer['why']}", hint="say it in other words, or leave it")
-    where = f"{scope}:{ref}" if ref else scope
-    line = f"waiting for approval: {clean(answer['candidate'])} ({answer['action']} in {clean(where)})"
-    rest = "It is no memory, and is not recalled, until the person approves it: mdmem review"
     data = {
-        "status": "waiting for approval",
-        "candidate": clean(answer["candidate"]),
-        "path": clean(answer["path"]),
+        "status": answer["status"],
+        "candidate": clean(answer["candidate"] or ""),
+        "path": clean(answer["path"] or ""),
         "action": answer["action"],
         "target": _cleaned(answer["target"]),
         "new": answer["new"],
     }
+    if answer["status"] == "approved":
+        return _shown(desk, [clean(answer["why"])], data)
+    where = f"{scope}:{ref}" if ref else scope
+    line = f"waiting for approval: {data['candidate']} ({answer['action']} in {clean(where)})"
+    rest = "It is no memory, and is not recalled, until the person approves it: mdmem review"
     return _shown(desk, [line if answer["new"] else f"{line}; it waited already", rest], data)
 
 

@@ -26,6 +26,7 @@ from mdmem.recall.block import without_blocks
 from mdmem.scope import Scope, project_root
 
 if TYPE_CHECKING:
+    from mdmem.app import App
     from mdmem.app.answers import Answers
 
 log = logging.getLogger(__name__)
@@ -52,7 +53,7 @@ class Learning:
             clean=without_blocks,
             own=self.app.paths.data,
         )
-        self.promoter = self._promoter()
+        self.promoter = promoter_of(self.app)
         self._harvest: tuple[int, Iterator[Progress]] | None = None
 
     def step(self) -> bool:
@@ -80,7 +81,7 @@ class Learning:
     ) -> Iterator[dict[str, Any]]:
         """What a harvest would find, before any gate. Nothing is kept."""
         first = since.astimezone(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-        promoter = self._promoter()
+        promoter = promoter_of(self.app)
         for found in self._tail_of(agents, paths).logs():
             if found.mtime_ns < since.timestamp() * 1e9:
                 continue
@@ -119,10 +120,6 @@ class Learning:
         roots = {names[0]: list(paths)} if paths else {name: known[name] for name in names or known if name in known}
         return Tail(self.ledger, roots, others=others, clean=without_blocks)
 
-    def _promoter(self) -> Promoter:
-        rules = self.app.settings.learn.rules
-        return Promoter(mask=gates.mask, own_rules=rules and os.path.expanduser(rules), root_of=project_root)
-
     def deliver(self) -> bool:
         """File what was found; whether anything was."""
         found = self.ledger.waiting(AT_ONCE)
@@ -149,6 +146,11 @@ class Learning:
     def _scope(self, made: dict[str, Any]) -> Scope:
         project = self.app.project_of(made["cwd"]) if made["scope"] == "project" else None
         return project or self.app.user_scope
+
+
+def promoter_of(app: App) -> Promoter:
+    rules = app.settings.learn.rules
+    return Promoter(mask=gates.mask, own_rules=rules and os.path.expanduser(rules), root_of=project_root)
 
 
 def _roots(agents: Sequence[str], projects: Sequence[str]) -> dict[str, list[str]]:

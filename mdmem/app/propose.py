@@ -11,17 +11,20 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mdmem import document, edit, files, gates
 from mdmem.app.recalling import recall_of
+from mdmem.app.recorded import read_rejection
 from mdmem.app.requests import Request, text_of
 from mdmem.candidates import inbox
 from mdmem.candidates.inbox import Candidate, Evidence
 from mdmem.db import Connection
-from mdmem.errors import NotFoundError, Problem, UsageError
+from mdmem.errors import MdmemError, NotFoundError, Problem, UsageError
 from mdmem.gates import Context, Proposed, Similar, Verdict
 from mdmem.index import query_terms, read
 from mdmem.index.read import Entry
 from mdmem.memory import SOURCES
 from mdmem.outputs.json import raw_rel
 from mdmem.recall import Query
+from mdmem.review.decide import Desk, approve, look
+from mdmem.review.order import MAX_WAITING, lets_pass, met_again, room_for
 from mdmem.scope import Scope
 
 if TYPE_CHECKING:
@@ -55,7 +58,7 @@ def propose(answers: Answers, request: Request) -> dict[str, Any]:
     outcome = admit(answers.backend, scope, candidate._replace(scope=scope.kind, scope_ref=scope.ref))
     waiting = outcome.waiting
     return {
-        "status": "waiting for approval" if waiting else "refused",
+        "status": "waiting for approval" if waiting else "approved" if outcome.new else "refused",
         "candidate": waiting.key if waiting else None,
         "path": waiting.path if waiting else None,
         "action": waiting.candidate.action if waiting else candidate.action,
@@ -96,9 +99,85 @@ def admit(backend: Backend, scope: Scope, candidate: Candidate) -> Outcome:
     if settled.action == "UPDATE" and _says_already(backend, ids, settled):
         unchanged = Verdict(False, f"{settled.target} says it already", "NOOP", settled.target)
         return _refused(backend, verdicts | {"duplicate": unchanged}, "duplicate")
+    rejected = read_rejection(backend.app.paths.ledger_db, settled)
+    if rejected is not None:
+        return _refused(backend, {**verdicts, "rejected": Verdict(False, rejected)}, "rejected")
+    return _wait(backend, settled, verdicts)
+
+
+def _wait(backend: Backend, candidate: Candidate, verdicts: dict[str, Verdict]) -> Outcome:
+    """Put it into the inbox, to what waits there under its key, or in the place of weaker ones."""
+    folder = backend.app.inbox_folder
     kept = {name: inbox.Verdict(verdict.passed, verdict.reason) for name, verdict in verdicts.items()}
-    waiting, new = inbox.put(backend.app.inbox_folder, settled, kept)
-    return Outcome(verdicts, waiting, new, None)
+    waiting = inbox.list_candidates(folder).waiting
+    same = next((one for one in waiting if _is_same(one.candidate, candidate)), None)
+    if same is not None:
+        now = _joined(same, candidate, kept)
+        if now is not None:
+            inbox.renew(folder, same, now)
+        return Outcome(verdicts, now or same, False, None)
+    new = inbox.Waiting("", "", candidate, kept)
+    for weaker in room_for(waiting, new):
+        if weaker is new:
+            flood = Verdict(False, f"{MAX_WAITING} stronger ones wait for this scope already")
+            return _refused(backend, {**verdicts, "flood": flood}, "flood")
+        if inbox.drop(folder, weaker):
+            backend.note_refusal("flood")
+    waits, is_new = inbox.put(folder, candidate, kept)
+    if is_new and lets_pass(candidate, kept, backend.app.settings.review.auto_approve):
+        approved = _approved(backend, waits)
+        return Outcome(verdicts, None if approved else waits, is_new, approved)
+    return Outcome(verdicts, waits, is_new, None)
+
+
+def _approved(backend: Backend, waits: inbox.Waiting) -> str | None:
+    """Make a memory of what the person's settings let pass unasked; None where that can't be, and it waits on."""
+    app = backend.app
+
+    def find(scope: Scope, key: str) -> str | None:
+        with backend.reader() as db:
+            folder = read.find_folder(db, files.printable(scope.folder))
+            found = read.by_keys(db, (folder.id,), [key]) if folder else []
+        return found[0].path if found else None
+
+    desk = Desk(
+        app.inbox_folder, lambda c: app.scope_of(c.scope, c.scope_ref, None), find, backend.decided, lambda _: {},
+        lambda: datetime.datetime.now(datetime.UTC), "mdmem:auto_approve",
+    )  # fmt: skip
+    try:
+        done = approve(desk, look(desk, waits))
+    except MdmemError as error:
+        log.warning("not approved by itself", extra={"reason": str(error)})
+        return None
+    path = done.memory.path if done.memory else waits.key
+    log.info("approved by itself", extra={"path": path})
+    return f"review.auto_approve made it a memory: {path}"
+
+
+def _is_same(waits: Candidate, candidate: Candidate) -> bool:
+    """One key is one question, however often it was proved."""
+    key = str(candidate.fields.get("key", "")).casefold()
+    place = (waits.scope, waits.scope_ref, waits.action, waits.target)
+    return (
+        key != ""
+        and str(waits.fields.get("key", "")).casefold() == key
+        and place == (candidate.scope, candidate.scope_ref, candidate.action, candidate.target)
+    )
+
+
+def _joined(waits: inbox.Waiting, candidate: Candidate, kept: dict[str, inbox.Verdict]) -> inbox.Waiting | None:
+    """What waits, with what was found for it since: more evidence, and the words that tell more. None: nothing new."""
+    again = met_again(waits, candidate.evidence)
+    if again is None or len(candidate.body) <= len(waits.candidate.body):
+        return again
+    told = candidate._replace(evidence=again.candidate.evidence, proposed=waits.candidate.proposed)
+    return again._replace(candidate=told, gates=kept | {"confidence": again.gates["confidence"]})
+
+
+def verdicts_of_edited(candidate: Candidate) -> dict[str, inbox.Verdict]:
+    """What the gates say of a candidate whose words are a person's own now."""
+    verdicts = gates.run(_proposed(candidate)._replace(by_person=True), Context(lambda _: (), 0, 0))
+    return {name: inbox.Verdict(verdict.passed, verdict.reason) for name, verdict in verdicts.items()}
 
 
 def _refused(backend: Backend, verdicts: dict[str, Verdict], gate: str) -> Outcome:

@@ -6,8 +6,10 @@ import contextlib
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
+from mdmem.candidates.inbox import Candidate
 from mdmem.db import LEDGER, Connection, DatabaseError, open_reader
 from mdmem.ledger import LastProbe, Place, find_allowed, find_given, find_hooks, find_probes, find_refusals
+from mdmem.review.marks import was_rejected
 
 LEDGER_S = 0.1  # how long a block waits for the ledger
 K = TypeVar("K")
@@ -27,6 +29,11 @@ def read_hooks(ledger: str) -> dict[tuple[str, str], str]:
 def read_refusals(ledger: str) -> dict[str, int]:
     """How often each gate refused what was proposed."""
     return _read(ledger, find_refusals)
+
+
+def read_rejection(ledger: str, candidate: Candidate) -> str | None:
+    """Why a candidate is not to be proposed again; None where it was not rejected."""
+    return _read(ledger, lambda db: {"why": was_rejected(db, candidate)}).get("why")
 
 
 def read_probes(ledger: str) -> dict[Place, LastProbe]:

@@ -117,6 +117,16 @@ def renew(folder: str, was: Waiting, now: Waiting) -> bool:
     return write.replace(Path(folder), name, _render(_bounded(now.candidate), now.gates), expected=found.data)
 
 
+def drop(folder: str, waiting: Waiting) -> bool:
+    """Take a candidate out of the inbox that gives way; not where a person has worked on its file."""
+    name = f"{waiting.key}.md"
+    found = files.read(Path(folder), name) if name in _names(folder) else None
+    if not isinstance(found, files.Read) or found.data != _render(waiting.candidate, waiting.gates):
+        return False
+    write.remove(Path(folder), name, expected=found.data)
+    return True
+
+
 def fingerprint(candidate: Candidate) -> str:
     """What makes two proposals the same one: where to, what is done to what, and the words; spaces do not count."""
     said = (candidate.scope, candidate.scope_ref or "", candidate.action, candidate.target or "",
@@ -253,6 +263,9 @@ def _render(candidate: Candidate, gates: Mapping[str, Verdict]) -> bytes:
     for at, (name, (passed, reason)) in enumerate(gates.items()):
         block += [*([] if at else ["  gates:"]), f"    {key_text(name)}:"]
         block += _lines({"passed": passed, "reason": reason}, "      ")
+    # Of all that stands in the file: where it does not fit any more, a person has worked on it.
+    mark = hashlib.sha256(plain + "\n".join(block).encode("utf-8", "replace")).hexdigest()[:12]
+    block += _lines({"mark": mark}, "  ")
     head, fence, rest_of_file = plain.partition(b"\n---\n")
     data = head + b"\n" + "\n".join(block).encode("utf-8", "replace") + fence + rest_of_file
     doc, bare = parse(data, ""), parse(plain, "")

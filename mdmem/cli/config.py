@@ -139,7 +139,10 @@ def learn_from(agents: Iterable[str], *, wanted: bool) -> list[str]:
             del section["agents"]
         if not section:
             del document["learn"]
-        _write(file, document)
+        if document.as_string().strip():
+            _write(file, document)
+        else:
+            os.unlink(file)  # nobody but `connect` had written in it
     _tell_daemon("[learn]")
     return changed
 

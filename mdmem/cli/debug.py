@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -16,6 +17,9 @@ from mdmem.errors import MachineError, NotFoundError, Problem, UsageError
 from mdmem.scope import KINDS, PROJECT_FOLDER
 
 _where = click.argument("where", metavar="SCOPE_OR_DIR")
+if TYPE_CHECKING:
+    from mdmem.activity import Event
+
 _file = click.argument("file", type=click.Path())
 
 
@@ -190,6 +194,58 @@ def watch(where: str, cwd: str | None, agent: str | None) -> None:
         ended.wait()
     finally:
         watcher.stop()
+
+
+@debug_command.command(short_help="Read one activity log: what happened, as events.")
+@_file
+def events(file: str) -> None:
+    """Print the events of an agent's activity log, a JSON object a line; on stderr what could not be read.
+
+    \b
+    Example:
+      mdmem debug events ~/.claude/projects/-w-shop/224b4f95.jsonl
+    """
+    from mdmem.gates import mask  # these lines go into bug reports
+
+    for event in _events(file):
+        shown = {name: mask(value) if isinstance(value, str) else value for name, value in event._asdict().items()}
+        say.json_line(shown | {"source": event.source._asdict(), "call": event.call and event.call._asdict()})
+
+
+@debug_command.command(short_help="What an activity log would propose, before any gate.")
+@_file
+def candidates(file: str) -> None:
+    """Print what is promoted from an agent's activity log, a JSON object a line. Nothing is kept.
+
+    \b
+    Example:
+      mdmem debug candidates ~/.codex/sessions/2026/11/12/rollout-2026-11-12.jsonl
+    """
+    import dataclasses
+
+    from mdmem.app import App
+    from mdmem.app.learning import promoter_of
+
+    promoter = promoter_of(App())
+    for event in _events(file):
+        for found in promoter.feed(event):
+            say.json_line({"kind": type(found).__name__} | dataclasses.asdict(found))
+
+
+def _events(file: str) -> Iterator[Event]:
+    from mdmem.activity import Notes, detect, read_log
+    from mdmem.recall.block import without_blocks
+
+    path, notes = options.absolute(file), Notes()
+    try:
+        reader = detect(path)
+        if reader is None:
+            raise UsageError("this is no activity log that mdmem knows", hint="see: docs/learning.md")
+        yield from read_log(path, reader, without_blocks, notes)
+    except OSError as error:
+        raise MachineError(f"the log cannot be read: {error.strerror or error}", where=file) from error
+    for trouble in notes.troubles(path, reader.agent):
+        say.note(f"{trouble.what}, {trouble.times} times, last in line {trouble.line}")
 
 
 def _folder(where: str, cwd: str | None, agent: str | None) -> str:

@@ -252,8 +252,10 @@ def desk_of(app: App, who: dict[str, Any], new: set[str]) -> Desk:
 
 
 def _gates(waiting: Waiting) -> Mapping[str, Verdict]:
-    """None yet: what was found when it was proposed stands in its file."""
-    return {}
+    """What a person has edited is theirs: no gate holds it back but the one for secrets."""
+    from mdmem.app.propose import verdicts_of_edited
+
+    return verdicts_of_edited(waiting.candidate)
 
 
 def _find(scope: Scope, key: str) -> str | None:

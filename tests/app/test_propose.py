@@ -5,9 +5,10 @@ from typing import Any
 
 import pytest
 
-from mdmem.app import Answers
+from mdmem.app import Answers, App, Local
 from mdmem.candidates import inbox
 from tests.bed import Bed
+from tests.conftest import Home
 from tests.gates.making import secrets
 
 
@@ -117,3 +118,65 @@ def test_what_is_no_proposal_is_an_error_in_words(here: Answers, candidate: Any)
     assert answer["ok"] is False
     assert answer["error"]["exit_code"] in (2, 3)
     assert waiting(here) == []
+
+
+def test_one_key_is_one_question_with_all_its_evidence(here: Answers) -> None:
+    propose(here, evidence=[{"text": "exit 0", "agent": "codex", "session": "a"}])
+    again = propose(here, "Log in, then deploy the shop with make deploy.", evidence=[{"text": "0", "session": "b"}])
+    assert again["new"] is False
+    propose(here, "make deploy", evidence=[{"text": "exit 0 again", "session": "c"}])
+    (found,) = waiting(here)
+    assert found.candidate.body.startswith("Log in, then")
+    assert [item.session for item in found.candidate.evidence] == ["a", "b", "c"]
+
+
+def test_a_weak_one_rises_when_another_session_says_it_too(here: Answers) -> None:
+    weak = {"confidence": "0.4"}
+    propose(here, fields=weak, evidence=[{"text": "x", "agent": "codex", "session": "a"}])
+    propose(here, fields=weak, evidence=[{"text": "y", "agent": "codex", "session": "a"}])
+    assert waiting(here)[0].gates["confidence"].passed is False
+    propose(here, fields=weak, evidence=[{"text": "z", "agent": "codex", "session": "b"}])
+    assert waiting(here)[0].gates["confidence"].passed is True
+
+
+def test_weaker_ones_give_way_and_are_counted(here: Answers) -> None:
+    for number in range(25):
+        fields = {"key": f"k{number}", "name": f"Thing {number}", "confidence": f"0.{60 + number}"}
+        propose(here, f"A thing of word{number}.", fields=fields)
+    assert sorted(str(w.candidate.fields["key"]) for w in waiting(here)) == sorted(f"k{n}" for n in range(5, 25))
+    assert here.backend.refusals() == {"flood": 5}
+    assert propose(here, "One more of other words.", fields={"key": "low", "name": "Low", "confidence": "0.6"})["why"]
+
+
+def test_what_a_person_worked_on_does_not_give_way(here: Answers) -> None:
+    propose(here, "A thing of mine.", fields={"key": "mine", "name": "Mine", "confidence": "0.6"})
+    path = Path(waiting(here)[0].path)
+    path.write_text(path.read_text() + "And what I think of it.\n")
+    for number in range(25):
+        propose(here, f"Of word{number}.", fields={"key": f"k{number}", "name": f"Thing {number}", "confidence": "0.9"})
+    assert "what I think" in path.read_text()
+
+
+def test_what_was_rejected_is_not_proposed_again(home: Home) -> None:
+    with Local(App()) as local:
+        propose(Answers(local))
+    assert home.run("review", "--reject", "deploy:shop").code == 0
+    with Local(App()) as local:
+        assert propose(Answers(local), "Deploy the  shop with make deploy")["why"].startswith("rejected: ")
+        assert propose(Answers(local), fields={"source": "stated"})["candidate"], "evidence of another kind"
+
+
+def test_what_the_settings_let_pass_becomes_a_memory_unasked(home: Home) -> None:
+    home.mdmem.mkdir(exist_ok=True)
+    (home.mdmem / "config.toml").write_text('[[review.auto_approve]]\nsource = "tool"\nmin_confidence = 0.9\n')
+    with Local(App()) as local:
+        here = Answers(local)
+        assert propose(here, fields={"source": "tool", "confidence": "1.0"})["status"] == "approved"
+        weak = propose(
+            here, "Other words here.", fields={"key": "b", "name": "B", "source": "tool", "confidence": "0.7"}
+        )
+        rule = {"key": "c", "name": "C", "type": "rule", "source": "tool", "confidence": "1.0"}
+        assert weak["status"] == propose(here, "A rule of sorts.", fields=rule)["status"] == "waiting for approval"
+    (made,) = [path for path in home.user.glob("*.md") if path.name != "MEMORY.md"]
+    assert "deploy:shop" in made.read_text()
+    assert "candidate:" not in made.read_text()

@@ -98,4 +98,6 @@ def test_as_a_program_it_connects_and_disconnects(home: Home) -> None:
     assert (home.folder / ".gemini/settings.json").is_file()
     assert home.run("disconnect", "gemini").code == 0
 
-    assert sorted(home.folder.rglob("*")) == before
+    left = [path for path in home.folder.rglob("*") if home.mdmem not in (path, *path.parents)]
+    assert sorted(left) == before
+    assert not (home.mdmem / "config.toml").exists()

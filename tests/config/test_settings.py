@@ -52,7 +52,11 @@ def test_every_section_is_read(config: Path) -> None:
     [
         ("[watch]\nquite_ms = 3", "watch.quite_ms is not a setting", "did you mean 'quiet_ms'?"),
         ("[wacth]\nquiet_ms = 3", "wacth is not a setting", "did you mean 'watch'?"),
-        ("[zzz]\na = 3", "zzz is not a setting", "accepted here: scopes, watch, recall, inject, embedder"),
+        (
+            "[zzz]\na = 3",
+            "zzz is not a setting",
+            "accepted here: scopes, watch, recall, inject, review, embedder, gates, learn",
+        ),
         ("[watch]\nquiet_ms = 'x'", "watch.quiet_ms is 'x'", None),
         ("[watch]\nquiet_ms = 0", "watch.quiet_ms is 0", None),
         ("[embedder]\nmodel = 'gpt'", "embedder.model is 'gpt'", None),
