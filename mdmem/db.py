@@ -48,7 +48,7 @@ class Kind(NamedTuple):
 
 
 INDEX = Kind("index", 0x6D644958, 3, "NORMAL")
-LEDGER = Kind("ledger", 0x6D644C47, 4, "FULL")
+LEDGER = Kind("ledger", 0x6D644C47, 3, "FULL")
 
 
 def open_reader(kind: Kind, path: str, *, wait_s: float = 0.0) -> Connection:

@@ -49,7 +49,8 @@ def recall(desk: Desk, wanted: shapes.Recall) -> Shown:
     answer = desk.ask("show", key=wanted.key, scope=wanted.scope)
     memory, body = answer["memory"], clean(answer["memory"]["body"], lines=True)
     kept = body[:MAX_BODY_CHARS]
-    line, warning = _line(memory), _cleaned(memory["warning"])
+    doubt = f"unverified since {memory['unverified_since'][:10]}" if memory["unverified_since"] else None
+    line, warning = _line(memory), _cleaned(memory["warning"] or doubt)
     version = edit.version_of(answer["text"].encode("utf-8", "replace"))
     told = [
         _said(line),

@@ -8,7 +8,6 @@ from __future__ import annotations
 import contextlib
 import datetime
 import logging
-import os
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -18,9 +17,11 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from mdmem import document, files
 from mdmem.app.app import App, Roster
 from mdmem.app.conflicts import conflicts_of
+from mdmem.app.freshness import Freshness
 from mdmem.app.graph import MAX_HOPS, View, walk
 from mdmem.app.inject import Note, Turn, inject
 from mdmem.app.listing import Filter
+from mdmem.app.probing import MAX_LOOKS, ask_of, digests_of, probe_of, probed_of
 from mdmem.app.recalling import recall_of
 from mdmem.app.requests import (
     Request,
@@ -42,7 +43,7 @@ from mdmem.errors import MdmemError, NotFoundError, Problem, SilentError, UsageE
 from mdmem.index import fold, read
 from mdmem.index.entities import normalise
 from mdmem.index.read import Entry
-from mdmem.ledger import Decided, Injection, Place, decided_of
+from mdmem.ledger import Decided, Injection, Place, Probed, decided_of
 from mdmem.memory import SOURCES, STATUSES
 from mdmem.outputs.json import absolute, hit_json, memory_json, raw_rel
 from mdmem.recall import MODES, Query, why_invalid
@@ -84,6 +85,8 @@ class Backend(Protocol):
     def injected(self, agent: str, session: str, given: Sequence[Injection]) -> None: ...
     def forget_session(self, agent: str, session: str) -> None: ...
     def note_hook(self, agent: str, event: str) -> None: ...
+    def allow_probes(self, allowed: Sequence[bytes]) -> None: ...
+    def probed(self, results: Sequence[Probed]) -> None: ...
     def note_refusal(self, gate: str) -> None: ...
     def refusals(self) -> dict[str, int]:
         """How often each gate refused what was proposed."""
@@ -123,6 +126,9 @@ class Answers:
             "find": self.find,
             "graph": self.graph,
             "conflicts": self.conflicts,
+            "probes": self.probes,
+            "allow_probes": self.allow_probes,
+            "probed": self.probed,
             "sync": self.sync,
             "reindex": self.reindex,
             "status": self.status,
@@ -176,7 +182,7 @@ class Answers:
         mode = choice_of(request, "mode", MODES) or "hybrid"
         roster = self.app.roster()
         scopes = self._scopes(request, roster)
-        looked = _Freshness(self.backend)
+        looked = Freshness(self.backend)
         with self.backend.reader() as db:
             ids, unread = _folder_ids(db, scopes), _unread(db, scopes)
             answer = recall_of(self.backend, db, looked.freshen).find(self._query(request, text, mode, ids), _now())
@@ -255,6 +261,36 @@ class Answers:
             ids = _folder_ids(db, self._scopes(request))
             return {"conflicts": conflicts_of(db, ids, self._hidden(request))}
 
+    def probes(self, request: Request) -> dict[str, Any]:
+        """The probes of the memories that `keys` mean, or of all that hold. Errors as in `resolve`."""
+        keys = names_of(request, "keys")
+        looked = Freshness(self.backend)
+        with self.backend.reader() as db:
+            for _ in range(MAX_LOOKS):
+                if keys:
+                    found = [self._resolve(db, request | {"key": key}) for key in keys]
+                else:
+                    found = self._with_probe(db, request)
+                if not looked.freshen(found):
+                    break
+        probes = ask_of(self.app.paths.ledger_db, found, looked)
+        return {"probes": probes, "degraded": self._missing(request, self.app.roster())}
+
+    def _with_probe(self, db: Connection, request: Request) -> list[Entry]:
+        wanted, now = self._filter(request), _now()
+        entries = read.list_entries(db, _folder_ids(db, self._scopes(request)))
+        return [e for e in entries if wanted.takes(e, now) and '"probe"' in e.front and e.more.get("probe")]
+
+    def allow_probes(self, request: Request) -> dict[str, Any]:
+        """A person has allowed probes to be run: `allowed` is a list of their hashes (hex)."""
+        self.backend.allow_probes(digests_of(request.get("allowed")))
+        return {}
+
+    def probed(self, request: Request) -> dict[str, Any]:
+        """Probes were run: `results`."""
+        self.backend.probed(probed_of(request.get("results")))
+        return {}
+
     def find(self, request: Request) -> dict[str, Any]:
         """The one memory that `key` means: its listing, scope folder and relative path. Errors as in `resolve`."""
         with self.backend.reader() as db:
@@ -277,6 +313,7 @@ class Answers:
             "memory": memory_json(entry)
             | entry.more
             | self.backend.use(entry)
+            | probe_of(self.app.paths.ledger_db, entry)
             | {"body": parsed.body, "warning": f"not recalled now: {invalid}" if invalid else None},
             "text": found.data.decode("utf-8", "replace"),
         }
@@ -296,7 +333,7 @@ class Answers:
         )
         roster = self.app.roster()
         scopes = self._scopes(request, roster)
-        answer = inject(self.backend, turn, lambda db: _folder_ids(db, scopes), _Freshness(self.backend), _now())
+        answer = inject(self.backend, turn, lambda db: _folder_ids(db, scopes), Freshness(self.backend), _now())
         return answer | {"degraded": [*answer["degraded"], *self._missing(request, roster)]}
 
     def _note(self, request: Request) -> Note | None:
@@ -381,63 +418,6 @@ class Answers:
             if kind not in KINDS:
                 raise unknown("scope", kind, KINDS)
         return [s for s in scopes if not kinds or s.kind in kinds]
-
-
-class _Freshness:
-    """Whether rows about to be given out are still what their files say."""
-
-    def __init__(self, backend: Backend) -> None:
-        self.backend = backend
-        self._behind = False
-
-    def freshen(self, entries: Sequence[Entry]) -> bool:
-        """Look at the files behind these rows, and have those that moved synced. True when the question should be
-        asked again.
-        """
-        moved: dict[str, list[str] | None] = {}
-        for entry in entries:
-            if not is_fresh(entry):
-                moved[entry.folder] = [*(moved.get(entry.folder) or []), raw_rel(entry)]
-        if not moved:
-            return False
-        self._behind = not self.backend.catch_up(moved)
-        return not self._behind
-
-    def vouches_for(self, entry: Entry) -> bool:
-        """A row may be given out when its file was looked at, even if what stands there now (an editor may be half
-        way) is not taken for its new state yet. One whose file is gone may not: its row outlives it for a moment where
-        many went at once, and are looked at twice.
-        """
-        return _is_there(entry) and (not self._behind or is_fresh(entry))
-
-
-def is_fresh(entry: Entry) -> bool:
-    """Whether a row's file is still as it was read: size, times and inode."""
-    try:
-        stat = os.lstat(_file_of(entry))
-    except OSError:
-        return False
-    return (stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_ino) == (
-        entry.size,
-        entry.mtime_ns,
-        entry.ctime_ns,
-        entry.inode,
-    )
-
-
-def _is_there(entry: Entry) -> bool:
-    """Whether anything has the name of a row's file; what can't be looked at counts as there."""
-    try:
-        os.lstat(_file_of(entry))
-    except (FileNotFoundError, NotADirectoryError):
-        return False
-    except OSError:
-        return True
-    return True
-
-
-def _file_of(entry: Entry) -> str:
-    return os.path.join(files.from_printable(entry.folder), raw_rel(entry))
 
 
 def error_json(error: MdmemError) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import hashlib
 import itertools
 import re
 import sys
@@ -11,7 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from mdmem import document, files
+from mdmem.app.probing import since
 from mdmem.app.recalling import recall_of
+from mdmem.app.recorded import read_probes
 from mdmem.db import Connection
 from mdmem.errors import Problem
 from mdmem.index import read
@@ -96,7 +99,7 @@ def inject(
             items, unread = making.items()
             if not looked.freshen([one.entry for one in items]):
                 break
-        stamps = read.stamps(db, [one.entry.id for one in items])
+        stamps = making.stamps(items)
         new = [one for one in items if given.get(_place(one.entry), b"") != stamps.get(one.entry.id)]
         told = [one for one in new if looked.vouches_for(one.entry)]
         block = compose(told, limits_of(turn.agent, turn.budget), unread=unread)
@@ -145,6 +148,7 @@ class _Making:
         self.now = now
         self.looked = looked
         self.degraded: list[str] = []
+        self._probes = read_probes(backend.app.paths.ledger_db)
         self._hidden = read.ids_of_domains(db, ids, turn.hidden_domains)
 
     def items(self) -> tuple[list[Item], int]:
@@ -155,6 +159,9 @@ class _Making:
         always, unread = self._always(limits_of(self.turn.agent, self.turn.budget))
         standing = [*notes, *always]
         return [*standing, *self._recalled({one.entry.id for one in standing})], unread
+
+    def _item(self, entry: Entry, reason: str) -> Item:
+        return item(entry, reason, unverified_since=since(self._probes, entry))
 
     def _notes(self) -> list[Item]:
         """Notes of the agent itself, newest first, with their text as it is in the file now."""
@@ -179,7 +186,7 @@ class _Making:
             total += undated + sum(why_not_at(row, self.now) is None for row in dated)
         depth = limits.tokens // FEW_TOKENS + 1
         while True:
-            items = [item(entry, "always") for entry in self._entries(self.ids, sorted(ALWAYS), depth)]
+            items = [self._item(entry, "always") for entry in self._entries(self.ids, sorted(ALWAYS), depth)]
             room = fitting(items, limits)
             if room < len(items) or len(items) >= total:
                 return items[:room], max(total - room, 0)
@@ -200,6 +207,12 @@ class _Making:
                 return held[:limit]
             depth *= 4
 
+    def stamps(self, items: Sequence[Item]) -> dict[int, bytes]:
+        """What a session that was told of a memory knows it by: its file, and whether it is unverified."""
+        stamps = read.stamps(self.db, [one.entry.id for one in items])
+        doubtful = [one.entry for one in items if since(self._probes, one.entry)]
+        return stamps | {e.id: hashlib.sha256(b"unverified" + stamps.get(e.id, b"")).digest() for e in doubtful}
+
     # --- recall ---------------------------------------------------------------
 
     def _recalled(self, taken: set[int]) -> list[Item]:
@@ -211,8 +224,8 @@ class _Making:
         for text in dict.fromkeys((self.turn.prompt, self.turn.agent or "", folder)):
             found = self._found(text, count, taken) if text else []
             if found:
-                return [item(entry, "recalled") for entry in found]
-        return [item(entry, "priority") for entry in self._by_priority(count, taken)]
+                return [self._item(entry, "recalled") for entry in found]
+        return [self._item(entry, "priority") for entry in self._by_priority(count, taken)]
 
     def _found(self, text: str, count: int, taken: set[int]) -> list[Entry]:
         # Asked for are a few more than are given: notes that stand in the block anyway, files that can't be read now.

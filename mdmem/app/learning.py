@@ -14,13 +14,14 @@ import os
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from mdmem import gates
+from mdmem import files, gates
 from mdmem.activity import Event, Fields, Place, Progress, Tail, from_hook, harvest, named, read_log
 from mdmem.app.propose import admit
 from mdmem.candidates import inbox
 from mdmem.candidates.promote import Promoter
 from mdmem.config.paths import log_roots
 from mdmem.errors import ConfigError, Problem, RefusedError, UsageError
+from mdmem.index import read
 from mdmem.ledger import Ledger, stamp
 from mdmem.recall.block import without_blocks
 from mdmem.scope import Scope, project_root
@@ -134,7 +135,7 @@ class Learning:
 
     def _file(self, told: dict[str, Any]) -> None:
         if "Doubt" in told:
-            return  # nothing keeps doubts yet
+            return self._doubt(told["Doubt"])
         made = told["Candidate"]
         scope = self._scope(made)
         try:
@@ -142,6 +143,15 @@ class Learning:
         except (UsageError, RefusedError) as error:
             # No file can hold it, or the inbox is full: it would be the same the next time.
             log.warning("a candidate was left out", extra={"reason": str(error)})
+
+    def _doubt(self, told: dict[str, Any]) -> None:
+        """A command failed that a memory says works: it wants to be verified."""
+        scopes = {scope.folder: scope for scope in self.app.caller(told["cwd"])}
+        with self.answers.backend.reader() as db:
+            ids = [f.id for f in read.folders(db) if f.path in {files.printable(folder) for folder in scopes}]
+            found = read.by_keys(db, ids, [told["key"]])
+        for entry in found:
+            self.ledger.doubted(entry.scope, entry.scope_ref, entry.path, told["at"] or stamp())
 
     def _scope(self, made: dict[str, Any]) -> Scope:
         project = self.app.project_of(made["cwd"]) if made["scope"] == "project" else None

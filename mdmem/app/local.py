@@ -29,7 +29,7 @@ from mdmem.db import (
 )
 from mdmem.errors import LockError, SilentError
 from mdmem.index.read import Entry
-from mdmem.ledger import Decided, Injection, Place, find_used_between, stamp
+from mdmem.ledger import Decided, Injection, Place, Probed, find_used_between, stamp
 from mdmem.models import Embedder
 from mdmem.reindex.dates import find_dates
 from mdmem.scope import Scope
@@ -145,6 +145,12 @@ class Local:
 
     def decided(self, made: Sequence[Decided], taken_back: Sequence[Decided]) -> None:
         self._writing().ledger.decided(made, taken_back)
+
+    def allow_probes(self, allowed: Sequence[bytes]) -> None:
+        self._writing().ledger.allow_probes(allowed, stamp())
+
+    def probed(self, results: Sequence[Probed]) -> None:
+        self._writing().ledger.probed(results)
 
     def note_refusal(self, gate: str) -> None:
         if self.store is not None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from mdmem.candidates.inbox import Candidate
 from mdmem.db import LEDGER, Connection, DatabaseError, open_reader
-from mdmem.ledger import Place, find_given, find_hooks, find_refusals
+from mdmem.ledger import LastProbe, Place, find_allowed, find_given, find_hooks, find_probes, find_refusals
 from mdmem.review.marks import was_rejected
 
 LEDGER_S = 0.1  # how long a block waits for the ledger
@@ -34,6 +34,16 @@ def read_refusals(ledger: str) -> dict[str, int]:
 def read_rejection(ledger: str, candidate: Candidate) -> str | None:
     """Why a candidate is not to be proposed again; None where it was not rejected."""
     return _read(ledger, lambda db: {"why": was_rejected(db, candidate)}).get("why")
+
+
+def read_probes(ledger: str) -> dict[Place, LastProbe]:
+    """What is known of every memory that was ever probed or doubted."""
+    return _read(ledger, find_probes)
+
+
+def read_allowed(ledger: str, asked: Sequence[bytes]) -> dict[bytes, str]:
+    """Which probes a person has allowed, and when."""
+    return _read(ledger, lambda db: find_allowed(db, asked))
 
 
 def _read(ledger: str, find: Callable[[Connection], dict[K, V]]) -> dict[K, V]:

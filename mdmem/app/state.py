@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from mdmem.app.app import App
+from mdmem.app.probing import unverified
 from mdmem.app.recorded import read_refusals
 from mdmem.candidates import inbox
 from mdmem.db import Connection
@@ -52,6 +53,7 @@ def status_of(app: App, db: Connection, *, daemon: dict[str, Any] | None) -> dic
             *_trouble(app),
             *(problem_json(folder, row) for folder, row in read.problems(db)),
         ],
+        "unverified": unverified(db, app.paths.ledger_db),
         "untrusted": [{"path": printable(path), "reason": why} for path, why in roster.untrusted],
     }
 

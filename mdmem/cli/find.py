@@ -86,6 +86,9 @@ def show_command(key: str, scope: tuple[str, ...], cwd: str | None, agent: str |
     warning = answer["memory"]["warning"]
     if warning:
         say.note(warning)
+    probed = text.probe_line(answer["memory"])
+    if probed:
+        say.note(probed)
     say.out(text.clean(answer["text"], lines=True).removesuffix("\n"))
 
 

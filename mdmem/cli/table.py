@@ -42,6 +42,7 @@ COMMANDS: dict[str, Entry] = {
     "graph": Entry("find", "graph", "Show what a memory is joined to."),
     "inject": Entry("find", "inject", "Print what an agent is told of memory this turn."),
     "review": Entry("learn", "review", "Decide about proposed memories."),
+    "verify": Entry("learn", "verify", "Check memories by their probes."),
     "harvest": Entry("learn", "harvest", "Learn from the past: read agents' activity logs."),
     "hook": Entry("connect", "hook", "Answer a hook of an agent (agents run this)."),
     "mcp": Entry("connect", "mcp", "Serve memory to an agent over MCP, on standard input and output."),

@@ -22,7 +22,8 @@ from mdmem.errors import (
 
 Answer = dict[str, Any]
 
-_OWN_SYNC = ("sync", "reindex", "reload", "decided")  # they bring the index up to date themselves, or need no index
+# They bring the index up to date themselves, or need no index.
+_OWN_SYNC = ("sync", "reindex", "reload", "decided", "allow_probes", "probed")
 _BY_CODE = {kind.exit_code: kind for kind in (UsageError, NotFoundError, RefusedError, SilentError, MachineError)}
 LONG_S = 3_600.0
 SHORT_S = 30.0

@@ -31,7 +31,7 @@ from mdmem.db import (
 from mdmem.errors import SilentError
 from mdmem.index import read
 from mdmem.index.read import Entry
-from mdmem.ledger import Decided, Injection, Place, find_use, find_used_between, stamp
+from mdmem.ledger import Decided, Injection, Place, Probed, find_use, find_used_between, stamp
 
 if TYPE_CHECKING:
     from mdmem.app.learning import Learning
@@ -186,6 +186,12 @@ class Live:
         # Where the worker is indexing just now it is noted a little later: nobody waits for that between two questions.
         with contextlib.suppress(TimeoutError):
             self.worker.call(lambda store: store.ledger.decided(made, taken_back), timeout_s=SEEN_S)
+
+    def allow_probes(self, allowed: Sequence[bytes]) -> None:
+        self.worker.call(lambda store: store.ledger.allow_probes(allowed, stamp()))
+
+    def probed(self, results: Sequence[Probed]) -> None:
+        self.worker.call(lambda store: store.ledger.probed(results))
 
     def note_refusal(self, gate: str) -> None:
         now = stamp()

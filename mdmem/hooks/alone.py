@@ -17,7 +17,7 @@ from mdmem.db import INDEX, LEDGER, Connection, DatabaseError, WriterLock, open_
 from mdmem.errors import MdmemError, SilentError
 from mdmem.hooks.answer import Held, Hooks
 from mdmem.index.read import Entry
-from mdmem.ledger import Decided, Injection, Ledger, Place, find_given, find_used_between, stamp
+from mdmem.ledger import Decided, Injection, Ledger, Place, Probed, find_given, find_used_between, stamp
 
 if TYPE_CHECKING:
     from mdmem.app.learning import Learning
@@ -133,6 +133,12 @@ class Alone:
         raise NotImplementedError
 
     def use(self, entry: Entry) -> dict[str, Any]:
+        raise NotImplementedError
+
+    def allow_probes(self, allowed: Sequence[bytes]) -> None:
+        raise NotImplementedError
+
+    def probed(self, results: Sequence[Probed]) -> None:
         raise NotImplementedError
 
     def note_refusal(self, gate: str) -> None:

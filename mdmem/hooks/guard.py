@@ -78,6 +78,8 @@ def _text(memory: Found) -> str:
     from mdmem.recall.encode import encode
 
     scope = memory["scope"] + (f" {memory['scope_ref']}" if memory["scope_ref"] else "")
+    since = memory.get("unverified_since")
+    scope += f"; unverified since {since[:10]}" if since else ""
     proof = f"; proof: {shorten(memory['proof'], MAX_PROOF)}" if memory.get("proof") else ""
     name = shorten(memory["name"], MAX_NAME)
     line = f"{shorten(memory['key'], MAX_NAME)} ({scope}) {name}: {shorten(memory['description'], MAX_LINE)}{proof}"

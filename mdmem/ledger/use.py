@@ -10,10 +10,11 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from mdmem.db import LEDGER, Connection, as_int, open_writer, scalar, transaction
-from mdmem.ledger import cursors, decisions, injections
+from mdmem.ledger import cursors, decisions, injections, probes
 from mdmem.ledger.cursors import Cursor
 from mdmem.ledger.decisions import Decided
 from mdmem.ledger.injections import Injection, Place
+from mdmem.ledger.probes import Probed
 
 KEEP_DAYS = 30
 HOOK = "hook"  # names of timers are "hook AGENT EVENT"
@@ -125,6 +126,7 @@ class Ledger:
                     (new, scope, ref, old),
                 )
             injections.follow_moves(self.db, scope, ref, moved)
+            probes.follow(self.db, scope, ref, moved, [p for p, _ in removed], [p for p, _ in added], now)
             self.db.executemany(
                 "UPDATE memory_use SET removed_at = ?, sha256 = ? WHERE scope = ? AND scope_ref = ? AND path = ?",
                 [(now, sha256, scope, ref, path) for path, sha256 in removed],
@@ -143,7 +145,8 @@ class Ledger:
         return bool(
             self.db.execute(
                 "SELECT 1 WHERE EXISTS (SELECT 1 FROM memory_use WHERE scope = ?1 AND scope_ref = ?2)"
-                " OR EXISTS (SELECT 1 FROM injection WHERE scope = ?1 AND scope_ref = ?2)",
+                " OR EXISTS (SELECT 1 FROM injection WHERE scope = ?1 AND scope_ref = ?2)"
+                " OR EXISTS (SELECT 1 FROM probe WHERE scope = ?1 AND scope_ref = ?2)",
                 (scope, ref),
             ).fetchone()
         )
@@ -233,9 +236,25 @@ class Ledger:
             decisions.take_back(self.db, taken_back)
             decisions.put(self.db, made)
 
+    def allow_probes(self, allowed: Sequence[bytes], now: str) -> None:
+        """A person has allowed these probes (hashes of place and text) to be run."""
+        with transaction(self.db):
+            probes.allow(self.db, allowed, now)
+
+    def probed(self, results: Sequence[Probed]) -> None:
+        """Probes were run."""
+        with transaction(self.db):
+            probes.put(self.db, results)
+
+    def doubted(self, scope: str, scope_ref: str | None, path: str, at: str) -> None:
+        """A log told at a time (RFC 3339) that what a memory says failed: it is unverified until verified again."""
+        with transaction(self.db):
+            probes.doubt(self.db, (scope, scope_ref or "", path), at)
+
     def expire(self, before: str) -> int:
         """Drop the history of what was removed, and what was given, before a time; how many memories were removed."""
         with transaction(self.db):
             injections.expire(self.db, before)
+            probes.expire(self.db, before)
             self.db.execute("DELETE FROM memory_use WHERE removed_at IS NOT NULL AND removed_at < ?", (before,))
             return self.db.changes()

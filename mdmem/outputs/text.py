@@ -121,6 +121,10 @@ def status_lines(status: dict[str, Any], *, paint: Paint = plain) -> Iterable[st
         yield ""
         yield paint(f"problems: {len(status['problems'])}", "bad")
         yield from (f"  {line}" for line in problem_lines(status["problems"]))
+    for memory in status.get("unverified", ()):
+        yield paint(
+            f"unverified since {memory['since'][:10]}: {clean(memory['key'])} ({clean(memory['path'])})", "warn"
+        )
     for untrusted in status["untrusted"]:
         yield paint(f"not read: {clean(untrusted['path'])} ({clean(untrusted['reason'])})", "warn")
 
@@ -175,6 +179,14 @@ def finding_lines(findings: Sequence[dict[str, Any]], *, paint: Paint = plain) -
         yield f"{word} {finding['check']}: {clean(finding['message'])}"
         if finding["hint"] and not finding["ok"]:
             yield f"     try: {clean(finding['hint'])}"
+
+
+def probe_line(shown: dict[str, Any]) -> str | None:
+    """What `mdmem show` says of a memory's probe; None where there is nothing to say."""
+    last, since = shown.get("probed"), shown.get("unverified_since")
+    if since:
+        return f"unverified since {since[:10]}: check it with mdmem verify, or change it"
+    return f"verified {last['at'][:10]} by its probe" if last and last["ok"] else None
 
 
 def _span(seconds: float) -> str:

@@ -76,12 +76,12 @@ def limits_of(agent: str | None, budget: int) -> Limits:
     return Limits(min(budget, tokens or budget), chars)
 
 
-def item(entry: Entry, reason: str, body: str = "") -> Item:
-    """A memory with its line; `body` is shown of notes alone, below it."""
+def item(entry: Entry, reason: str, body: str = "", *, unverified_since: str | None = None) -> Item:
+    """A memory with its line; `body` is shown of notes alone, below it. What failed when it was checked says so."""
     name = entry.key if _by_key(entry) else entry.name
     said = "" if reason == NOTES else f" {shorten(entry.description, MAX_DESCRIPTION)}"
     # As one, for an imitation may span the fields; a type that is ours ends any that began before it.
-    line, kind = f"{shorten(name, MAX_NAME)}:{said} ({_origin(entry)})", f"- [{entry.type}] "
+    line, kind = f"{shorten(name, MAX_NAME)}:{said} ({_origin(entry, unverified_since)})", f"- [{entry.type}] "
     line = kind + encode(line) if entry.type in TYPES else encode(kind + line)
     if reason != NOTES:
         return Item(entry, reason, (line,))
@@ -95,7 +95,9 @@ def _by_key(entry: Entry) -> bool:
     return entry.type in BY_KEY or entry.key != stem
 
 
-def _origin(entry: Entry) -> str:
+def _origin(entry: Entry, unverified_since: str | None) -> str:
+    if unverified_since:
+        return f"unverified since {unverified_since[:10]}; {entry.source}, {entry.updated[:10]}"
     proved = entry.type == "capability" and '"proof"' in entry.front and entry.more.get("proof")
     return f"{'verified' if proved else entry.source}, {entry.updated[:10]}"
 

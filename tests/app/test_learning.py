@@ -162,6 +162,21 @@ def test_logs_of_another_program_are_read_as_the_config_says(home: Home) -> None
     assert len(list((home.mdmem / "inbox").iterdir())) == 1
 
 
+def test_a_later_failure_puts_a_memory_in_doubt(here: Answers, home: Home, log: ClaudeLog) -> None:
+    a_deploy(log)
+    harvest(here)
+    (key,) = [key for key in waiting(here) if key.startswith("deploy:")]
+    home.put("deploy.md", f"---\nkey: {key}\ntype: capability\nprobe: make --version\n---\nDeploy with make deploy.\n")
+    here.backend.sync(None)
+    again = ClaudeLog(home.folder, home.work, "s-2")
+    again.said("deploy to staging")
+    again.ran("make deploy ENV=staging", "error: access denied", code=2)
+    again.answered("It failed.")
+    harvest(here)
+    shown = here.answer({"op": "inject", "query": "how do we deploy to staging with make deploy"})
+    assert "unverified since 2026-11-30" in shown["text"]
+
+
 # --- live -----------------------------------------------------------------------
 
 

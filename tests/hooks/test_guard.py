@@ -14,6 +14,7 @@ from mdmem.app import Answers
 from mdmem.hooks.guard import guard
 from mdmem.hooks.kinship import about, kinship, words_of
 from mdmem.recall.block import without_blocks
+from mdmem.upkeep.probes import digest
 from tests.bed import Bed, memory
 from tests.conftest import ROOT
 
@@ -50,6 +51,15 @@ def test_an_agent_that_gives_up_is_told_of_the_memory_and_its_probe(bed: Bed, he
     assert "\ncheck with: ssh shop true\n" in told
     assert "data, not orders" in told
     assert without_blocks(told) == ""
+
+
+def test_a_memory_whose_probe_failed_is_said_to_be_unverified(bed: Bed, here: Answers) -> None:
+    put(bed, probe="ssh shop true")
+    sync(here)
+    result = ["user", None, "shop.md", digest("ssh shop true").hex(), False, 1, "2026-11-30T10:00:00Z", 5]
+    assert here.answer({"op": "probed", "results": [result]})["ok"]
+
+    assert "deploy:shop (user; unverified since 2026-11-30) " in str(ask(here))
 
 
 def test_a_memory_without_a_probe_gives_no_command(bed: Bed, here: Answers) -> None:

@@ -247,18 +247,6 @@ def test_a_ledger_of_version_1_keeps_its_history_and_leaves_a_copy(ledger: Ledge
     again.close()
 
 
-def test_a_ledger_of_version_3_learns_to_keep_decisions(ledger: Ledger, tmp_path: Path) -> None:
-    path = tmp_path / "old.db"
-    older(path, 3)
-    moved = Ledger(str(path))
-    moved.decided([Decided("mark", "reject", "tool", NOW)])
-
-    assert schema(moved) == schema(ledger)
-    assert moved.use("user", None, "a.md") == Use(7, "2026-11-01T00:00:00Z")
-    assert find_decision(moved.db, "mark") == Decided("mark", "reject", "tool", NOW)
-    moved.close()
-
-
 def test_the_newest_decision_holds_until_it_is_taken_back(ledger: Ledger) -> None:
     first, second = Decided("m", "reject", "tool", NOW), Decided("m", "approve", "stated", NOW)
     ledger.decided([first])

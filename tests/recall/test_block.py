@@ -68,6 +68,14 @@ def test_the_lines_and_tags_of_a_block() -> None:
     assert [one.entry.id for one in block.memories] == [1, 2, 3, 5, 4]
 
 
+def test_what_failed_when_it_was_checked_says_since_when() -> None:
+    proved = entry(1, type="capability", front='{"proof":"log"}')
+    told = item(proved, "recalled", unverified_since="2026-11-20T10:00:00Z")
+
+    assert told.lines == ("- [capability] m1: Description 1. (unverified since 2026-11-20; stated, 2026-10-01)",)
+    assert item(proved, "recalled").lines == ("- [capability] m1: Description 1. (verified, 2026-10-01)",)
+
+
 def test_nothing_to_say_is_no_text() -> None:
     assert compose([], PLENTY) == ("", 0, (), 0)
     assert compose([], PLENTY, unread=3) == ("", 0, (), 3)

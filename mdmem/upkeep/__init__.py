@@ -1,0 +1,1 @@
+"""What keeps memories true: probes that check them."""
