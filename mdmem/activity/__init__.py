@@ -5,7 +5,7 @@ from mdmem.activity.events import Event, Kind, Outcome, Source, Who
 from mdmem.activity.feed import Notes, Trouble, read_log
 from mdmem.activity.generic import Fields
 from mdmem.activity.harvest import Progress, harvest
-from mdmem.activity.places import READERS, Found, Place, detect, named
+from mdmem.activity.places import READERS, Found, Place, detect, find_logs, named, places
 from mdmem.activity.tail import Find, Tail
 
 __all__ = [
@@ -24,8 +24,10 @@ __all__ = [
     "Trouble",
     "Who",
     "detect",
+    "find_logs",
     "from_hook",
     "harvest",
     "named",
+    "places",
     "read_log",
 ]

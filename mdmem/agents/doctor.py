@@ -28,8 +28,10 @@ _HELLO = {
 }
 
 
-def checks(cwd: str | None, hook_calls: Mapping[tuple[str, str], str]) -> list[Finding]:
-    """Findings of every agent found here, as `app.doctor` has them. `hook_calls`: (agent, event) -> when last."""
+def checks(cwd: str | None, hook_calls: Mapping[tuple[str, str], str], learned: Sequence[str] = ()) -> list[Finding]:
+    """Findings of every agent found here, as `app.doctor` has them. `hook_calls`: (agent, event) -> when last;
+    `learned`: the agents whose activity logs are to be followed.
+    """
     connected = False
     findings: list[Finding] = []
     for agent, group in groupby(states(cwd), key=lambda check: check.agent):
@@ -39,7 +41,7 @@ def checks(cwd: str | None, hook_calls: Mapping[tuple[str, str], str]) -> list[F
             findings.append(Finding(agent, True, "not-connected", what))
             continue
         connected = True
-        findings += [*_settings(agent, parts), *_hooks(agent, parts, hook_calls)]
+        findings += [*_settings(agent, parts), *_hooks(agent, parts, hook_calls), *_logs(agent, learned)]
     return [*findings, *_mcp()] if connected else findings
 
 
@@ -67,6 +69,36 @@ def _hooks(agent: str, parts: Sequence[Check], calls: Mapping[tuple[str, str], s
         yield Finding(agent, True, "ok", f"hooks fire, the last at {max(came.values())}")
         return
     yield Finding(agent, False, "hook-not-fired", what, f"start a new session of {agent}, say something, look again")
+
+
+def _logs(agent: str, learned: Sequence[str]) -> Iterator[Finding]:
+    """The newest activity log is opened, and known for one of this agent."""
+    from mdmem.activity import detect, find_logs, places
+    from mdmem.app.learning import LOG_NAMES
+    from mdmem.config.paths import log_roots
+
+    if agent not in learned:
+        yield Finding(agent, False, "logs-not-followed", "its activity logs are not in learn.agents", _again(agent))
+        return
+    name = LOG_NAMES.get(agent, agent)
+    newest = max(find_logs(places({name: log_roots().get(name, [])})), key=lambda log: log.mtime_ns, default=None)
+    if newest is None:
+        yield Finding(agent, True, "ok", "no activity log yet")
+        return
+    try:
+        known = detect(newest.path) is not None
+    except OSError as error:
+        yield Finding(agent, False, "log-unreadable", f"{newest.path}: {error.strerror or error}", "its permissions")
+        return
+    if known:
+        yield Finding(agent, True, "ok", f"its activity logs can be read, the newest {newest.path}")
+    else:
+        hint = "update mdmem; if that does not help, tell us the version of the agent"
+        yield Finding(agent, False, "log-unknown", f"{newest.path} is of no kind that mdmem knows", hint)
+
+
+def _again(agent: str) -> str:
+    return f"mdmem connect {agent}"
 
 
 def _mcp() -> Iterator[Finding]:

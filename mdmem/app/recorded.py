@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Sequence
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-from mdmem.candidates.inbox import Candidate
 from mdmem.db import LEDGER, Connection, DatabaseError, open_reader
 from mdmem.ledger import LastProbe, Place, find_allowed, find_given, find_hooks, find_probes, find_refusals
-from mdmem.review.marks import was_rejected
+
+if TYPE_CHECKING:
+    from mdmem.candidates.inbox import Candidate
 
 LEDGER_S = 0.1  # how long a block waits for the ledger
 K = TypeVar("K")
@@ -33,6 +34,8 @@ def read_refusals(ledger: str) -> dict[str, int]:
 
 def read_rejection(ledger: str, candidate: Candidate) -> str | None:
     """Why a candidate is not to be proposed again; None where it was not rejected."""
+    from mdmem.review.marks import was_rejected  # a hook has no use for it
+
     return _read(ledger, lambda db: {"why": was_rejected(db, candidate)}).get("why")
 
 

@@ -31,7 +31,8 @@ def doctor_command(as_json: bool) -> int:
     app = App()
     status, silent = _ask_daemon(app.paths.socket)
     found = [*diagnose(app, status, silent), *checks(app.paths)]
-    found += agents.checks(working_folder(), read_hooks(app.paths.ledger_db))
+    if found[0].ok:  # of a config that is wrong nothing more can be said
+        found += agents.checks(working_folder(), read_hooks(app.paths.ledger_db), app.settings.learn.agents)
     findings = [finding._asdict() | {"line": None} for finding in found]
     if as_json:
         say.json_out(findings)

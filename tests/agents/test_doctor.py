@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from mdmem.agents import doctor
+from tests.app.claude_log import ClaudeLog
 from tests.conftest import Home
 
 
@@ -48,12 +49,12 @@ def test_an_agent_that_is_not_connected_is_no_trouble(claude: Home) -> None:
 
 def test_hooks_are_proved_by_coming_in(claude: Home) -> None:
     assert claude.run("connect", "claude-code").code == 0
-    assert codes(claude, "claude-code") == ["ok", "hook-not-fired"]
+    assert codes(claude, "claude-code") == ["ok", "hook-not-fired", "ok"]
     fire(claude, "SessionEnd", "SessionStart", "SessionEnd")
-    (_, found) = of(claude, "claude-code")
+    (_, found, _) = of(claude, "claude-code")
     assert found["code"] == "hook-not-fired"
     came_in(claude, "SessionStart", "UserPromptSubmit", "Stop")
-    assert codes(claude, "claude-code") == ["ok", "ok"]
+    assert codes(claude, "claude-code") == ["ok", "ok", "ok"]
     assert codes(claude, "mcp") == ["ok"]
 
 
@@ -84,3 +85,23 @@ def test_a_server_that_does_not_answer_is_told(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setattr(doctor, "any_launcher", lambda: str(command))
     monkeypatch.setattr(doctor, "MCP_S", 1.0)
     assert [finding.code for finding in doctor._mcp()] == ["mcp-silent"]
+
+
+def test_logs_that_are_not_followed_or_not_known_are_told(claude: Home) -> None:
+    claude.run("connect", "claude-code")
+    log = ClaudeLog(claude.folder, claude.work)
+    log.said("hello")
+    assert "can be read" in of(claude, "claude-code")[-1]["message"]
+    log.path.write_text("something else\n")
+    assert codes(claude, "claude-code")[-1] == "log-unknown"
+    claude.run("config", "set", "learn.agents", "[]")
+    assert codes(claude, "claude-code")[-1] == "logs-not-followed"
+
+
+def test_a_config_that_is_wrong_is_told_alone(claude: Home) -> None:
+    claude.run("connect", "claude-code")
+    (claude.mdmem / "config.toml").write_text("[learn]\nagents = 3\n")
+    done = claude.run("doctor", "--json")
+    assert done.code == 1
+    assert "config-unusable" in {finding["code"] for finding in done.json}
+    assert of(claude, "claude-code") == []
