@@ -350,8 +350,8 @@ def test_a_file_of_comments_alone_is_not_removed(machine: Machine) -> None:
 @pytest.mark.parametrize(
     ("agent", "rel", "text"),
     [
-        ("qwen", ".qwen/settings.json", '{"mcpServers": {"mdmem": {"command": "%s", "args": ["mcp", "--agent", "b"]}}}'),
-        ("opencode", ".config/opencode/opencode.json", '{"mcp": {"mdmem": {"command": ["%s", "mcp", "--agent", "b"]}}}'),
+        ("qwen", ".qwen/settings.json", '{"mcpServers": {"mdmem": {"command": "%s", "args": ["mcp", "--agent"]}}}'),
+        ("opencode", ".config/opencode/opencode.json", '{"mcp": {"mdmem": {"command": ["%s", "mcp", "--agent"]}}}'),
         ("codex", ".codex/config.toml", '[mcp_servers.mdmem]\ncommand = "%s"\nargs = ["mcp", "--agent", "b"]\n'),
         ("goose", ".config/goose/config.yaml", "extensions:\n  mdmem:\n    cmd: %s\n    args: [mcp, --agent, b]\n"),
     ],
