@@ -17,12 +17,25 @@ PROTOCOL = 1
 def main(cwd: str | None = None, agent: str | None = None) -> int:
     """Serve MCP until the client's input ends; the exit code. `cwd`, `agent`: whom the client works for, if told."""
     try:
+        os.fstat(1)
+        _open_missing()
         out = os.dup(1)
         os.dup2(2, 1)
     except OSError as error:
         sys.stderr.write(f"error: there is no standard output to answer on: {error.strerror}\n")
         return 6
     return _serve(out, cwd, agent)
+
+
+def _open_missing() -> None:
+    """Nothing in the place of a standard stream that is closed: what is opened next would be taken for it."""
+    for handle in (0, 2):
+        try:
+            os.fstat(handle)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # the lowest number that is free, which is this one
+    if sys.stderr is None:
+        sys.stderr = os.fdopen(os.dup(2), "w")
 
 
 def _serve(out: int, cwd: str | None, agent: str | None) -> int:

@@ -19,7 +19,7 @@ from mdmem.app.app import App, Roster
 from mdmem.app.conflicts import conflicts_of
 from mdmem.app.freshness import Freshness
 from mdmem.app.graph import MAX_HOPS, View, walk
-from mdmem.app.inject import Note, Turn, inject
+from mdmem.app.inject import Turn, inject, note_of
 from mdmem.app.listing import Filter
 from mdmem.app.probing import MAX_LOOKS, ask_of, digests_of, probe_of, probed_of
 from mdmem.app.recalling import recall_of
@@ -329,17 +329,12 @@ class Answers:
             budget=int(number_of(request, "budget", 1, MAX_BUDGET) or self.app.settings.inject.max_inject_tokens),
             hidden_domains=self._hidden(request),
             recalls=request.get("recall") is not False,
-            note=self._note(request),
+            note=note_of(request.get("note"), self.backend.injected),
         )
         roster = self.app.roster()
         scopes = self._scopes(request, roster)
         answer = inject(self.backend, turn, lambda db: _folder_ids(db, scopes), Freshness(self.backend), _now())
         return answer | {"degraded": [*answer["degraded"], *self._missing(request, roster)]}
-
-    def _note(self, request: Request) -> Note | None:
-        """Who takes down what was given: a caller within this process may do so itself, once it has arrived."""
-        note = request.get("note")
-        return note if callable(note) else None if note is False else self.backend.injected
 
     def event(self, request: Request) -> dict[str, Any]:
         """Something happened to an agent's session. After a compaction it is given everything again."""

@@ -76,6 +76,11 @@ class Turn(NamedTuple):
     note: Note | None = None  # takes what was given, for the ledger; None: it is not noted
 
 
+def note_of(asked: object, ledger: Note) -> Note | None:
+    """Who takes down what was given: the ledger, nobody, or a caller within this process, once it has arrived."""
+    return asked if callable(asked) else None if asked is False else ledger
+
+
 class Freshness(Protocol):
     """Whether rows are still what their files say."""
 

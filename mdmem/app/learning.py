@@ -22,6 +22,7 @@ from mdmem.candidates.promote import Promoter
 from mdmem.config.paths import log_roots
 from mdmem.errors import ConfigError, Problem, RefusedError, UsageError
 from mdmem.index import read
+from mdmem.index.read import Entry
 from mdmem.ledger import Ledger, stamp
 from mdmem.recall.block import without_blocks
 from mdmem.scope import Scope, project_root
@@ -138,6 +139,8 @@ class Learning:
             return self._doubt(told["Doubt"])
         made = told["Candidate"]
         scope = self._scope(made)
+        for entry in self._known(made["key"], made["cwd"]):
+            self.ledger.vouched(entry.scope, entry.scope_ref, entry.path, _moment(made["at"]))
         try:
             admit(self.answers.backend, scope, _candidate(made, scope))
         except (UsageError, RefusedError) as error:
@@ -146,12 +149,15 @@ class Learning:
 
     def _doubt(self, told: dict[str, Any]) -> None:
         """A command failed that a memory says works: it wants to be verified."""
-        scopes = {scope.folder: scope for scope in self.app.caller(told["cwd"])}
+        for entry in self._known(told["key"], told["cwd"]):
+            self.ledger.doubted(entry.scope, entry.scope_ref, entry.path, _moment(told["at"]))
+
+    def _known(self, key: str, cwd: str | None) -> list[Entry]:
+        """The memories of this key that somebody at work in a folder sees."""
+        scopes = {scope.folder: scope for scope in self.app.caller(cwd)}
         with self.answers.backend.reader() as db:
             ids = [f.id for f in read.folders(db) if f.path in {files.printable(folder) for folder in scopes}]
-            found = read.by_keys(db, ids, [told["key"]])
-        for entry in found:
-            self.ledger.doubted(entry.scope, entry.scope_ref, entry.path, told["at"] or stamp())
+            return read.by_keys(db, ids, [key])
 
     def _scope(self, made: dict[str, Any]) -> Scope:
         project = self.app.project_of(made["cwd"]) if made["scope"] == "project" else None
@@ -177,6 +183,15 @@ def _other(name: str, told: dict[str, str]) -> Place:
         what = f"{sorted(unknown)[0]!r} is no field of a record" if unknown else "no path is given"
         raise ConfigError(f"learn.logs.{name}: {what}", hint=f"path, and any of: {', '.join(Fields._fields)}")
     return named(name, told["path"], Fields(**fields))
+
+
+def _moment(at: str | None) -> str:
+    """When a log says that it was; now, where it says nothing that is a time."""
+    try:
+        datetime.datetime.fromisoformat(at or "")
+    except ValueError:
+        return stamp()
+    return at or stamp()
 
 
 def _candidate(made: dict[str, Any], scope: Scope) -> inbox.Candidate:

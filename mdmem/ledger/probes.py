@@ -81,12 +81,23 @@ def put(db: Connection, results: Sequence[Probed]) -> None:
 
 def doubt(db: Connection, place: Place, at: str) -> None:
     """The first doubt since a memory was last verified stays; one from before that says nothing."""
-    utc = datetime.datetime.fromisoformat(at).astimezone(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     db.execute(
         "INSERT INTO probe (scope, scope_ref, path, doubted_at) VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO UPDATE"
         " SET doubted_at = min(coalesce(doubted_at, ?4), ?4) WHERE NOT (coalesce(ok, 0) AND at >= ?4)",
-        (*place, utc),
+        (*place, _utc(at)),
     )
+
+
+def vouch(db: Connection, place: Place, at: str) -> None:
+    """A log told, after the doubt, that the like worked again."""
+    db.execute(
+        "UPDATE probe SET doubted_at = NULL WHERE scope = ? AND scope_ref = ? AND path = ? AND doubted_at <= ?",
+        (*place, _utc(at)),
+    )
+
+
+def _utc(at: str) -> str:
+    return datetime.datetime.fromisoformat(at).astimezone(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def follow(

@@ -251,6 +251,11 @@ class Ledger:
         with transaction(self.db):
             probes.doubt(self.db, (scope, scope_ref or "", path), at)
 
+    def vouched(self, scope: str, scope_ref: str | None, path: str, at: str) -> None:
+        """A log told at a time that what a memory says worked: what was doubted before is so no longer."""
+        with transaction(self.db):
+            probes.vouch(self.db, (scope, scope_ref or "", path), at)
+
     def expire(self, before: str) -> int:
         """Drop the history of what was removed, and what was given, before a time; how many memories were removed."""
         with transaction(self.db):

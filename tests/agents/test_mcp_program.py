@@ -362,6 +362,17 @@ def test_l8_junk_is_answered_as_junk_and_does_no_harm(served: Home) -> None:
     assert not by_id[2][0]["result"]["isError"]
 
 
+@pytest.mark.parametrize("closed", [0, 2])
+def test_a_standard_stream_that_is_closed_is_taken_by_nothing_else(served: Home, closed: int) -> None:
+    done = subprocess.run(
+        ["sh", "-c", f'exec "$@" {closed}{"<" if closed == 0 else ">"}&-', "sh", sys.executable, "-m", "mdmem", "mcp"],
+        input=b'{"jsonrpc": "2.0", "id": 1, "method": "ping"}\n', capture_output=True, cwd=served.work, env=served.env,
+        timeout=60, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert [json.loads(line)["id"] for line in done.stdout.splitlines()] == ([] if closed == 0 else [1])
+
+
 def test_a_request_with_half_a_character_or_too_deep_is_answered_by_its_id(served: Home) -> None:
     params = b'"params": {"name": "search_memory", "arguments": %s}'
     call = b'{"jsonrpc": "2.0", "id": %d, "method": "tools/call", ' + params + b"}\n"

@@ -175,6 +175,11 @@ def test_a_later_failure_puts_a_memory_in_doubt(here: Answers, home: Home, log: 
     harvest(here)
     shown = here.answer({"op": "inject", "query": "how do we deploy to staging with make deploy"})
     assert "unverified since 2026-11-30" in shown["text"]
+    again.ran("make deploy ENV=staging", "released 43")
+    again.answered("Now it works.")
+    harvest(here)
+    shown = here.answer({"op": "inject", "query": "how do we deploy to staging with make deploy"})
+    assert "unverified" not in shown["text"]
 
 
 # --- live -----------------------------------------------------------------------
