@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from mdmem.app import App, Local
-from mdmem.config import find_paths
+from mdmem.config import Paths, find_paths
 from mdmem.db import INDEX, open_reader
 from mdmem.index import read
 from tests.conftest import Daemon, Home, wait_until
@@ -80,7 +80,9 @@ def dump_live(home: Home) -> dict[str, list[Any]]:
 def dump_fresh() -> dict[str, list[Any]]:
     """Build an index from nothing, beside the one in use (MDMEM_HOME is that of the test)."""
     with tempfile.TemporaryDirectory(prefix="mm-fresh-", dir="/tmp") as folder:
-        paths = find_paths()._replace(state=f"{folder}/state", runtime=f"{folder}/run", socket=f"{folder}/run/s")
+        found = find_paths()
+        state, run = f"{folder}/state", f"{folder}/run"
+        paths = Paths(found.data, state, run, found.config_file, f"{run}/s")
         with Local(App(paths)) as local:
             local.sync(None)
             with local.reader() as db:
