@@ -1,8 +1,10 @@
-"""A room's door whose names are found when they are asked for: a hook imports only what it uses of a room."""
+"""What is made only when it is asked for: a hook imports, and compiles, only what it uses of a room."""
 
 from __future__ import annotations
 
+import functools
 import importlib
+import re
 from collections.abc import Callable, Mapping
 
 
@@ -15,3 +17,8 @@ def door(room: str, modules: Mapping[str, str]) -> Callable[[str], object]:
         raise AttributeError(f"module {room!r} has no attribute {name!r}")
 
     return find
+
+
+def pattern(text: str, flags: int = 0) -> Callable[[], re.Pattern[str]]:
+    """A pattern that is compiled when it is first called for."""
+    return functools.cache(lambda: re.compile(text, flags))

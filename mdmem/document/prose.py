@@ -6,6 +6,7 @@ import re
 import unicodedata
 from collections.abc import Iterable
 
+from mdmem.document.shorten import shorten
 from mdmem.document.split import iter_prose
 
 MAX_DESCRIPTION = 160
@@ -56,7 +57,7 @@ def first_sentence(body: str) -> str:
     """The first sentence of the first text that is no heading, code, table or rule, at most 160 characters."""
     paragraph = one_line(plain_words(" ".join(_first_paragraph(body))))
     end = _SENTENCE_END.search(paragraph)
-    return shorten(paragraph[: end.end()] if end else paragraph)
+    return shorten(paragraph[: end.end()] if end else paragraph, MAX_DESCRIPTION)
 
 
 def links_of(prose: str) -> tuple[str, ...]:
@@ -106,19 +107,6 @@ def one_line(text: str) -> str:
         return text
     text = " ".join(text.split())
     return text if text.isprintable() else "".join(char for char in text if unicodedata.category(char) != "Cc")
-
-
-def shorten(text: str, limit: int = MAX_DESCRIPTION) -> str:
-    """Text of at most `limit` characters, cut between words where there are any, and never inside a letter."""
-    if len(text) <= limit:
-        return text
-    cut = limit - 1
-    space = text.rfind(" ", limit // 2, cut + 1)
-    if space > 0:
-        cut = space
-    while cut > 1 and (unicodedata.category(text[cut])[0] == "M" or "\u200d" in text[cut - 1 : cut + 1]):
-        cut -= 1
-    return text[:cut].rstrip(" ,;:，、；：") + "…"
 
 
 def _heading(line: str) -> str:

@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 from mdmem import files
 from mdmem.document import Document, compose, memory_of, parse, set_fields, slug
-from mdmem.document.prose import first_sentence, one_line, shorten, title_of
+from mdmem.document.prose import first_sentence, one_line, title_of
+from mdmem.document.shorten import shorten
 from mdmem.edit.fields import Fields, check_fields, check_new_problems, check_text, key_in, known_names, says
 from mdmem.edit.place import Guard, Written, anything, check, create_free, prepare, written
 from mdmem.errors import RefusedError, UsageError

@@ -12,6 +12,8 @@ import itertools
 import re
 from collections.abc import Iterator
 
+from mdmem.lazy import pattern
+
 MAX_DAYS = 16  # of one memory
 
 _NAMES = "jan feb mar apr may jun jul aug sep oct nov dec".split()
@@ -22,18 +24,18 @@ _NAME = (
 _DAY = r"(?P<{}>\d{{1,2}})(?:st|nd|rd|th)?"
 _YEAR = r"(?P<{}>(?:19|20)\d\d)"
 # Each form has groups y, m, d with a number of its own behind; what it does not say is not there.
-_FROM_NUMBER = re.compile(
+_FROM_NUMBER = pattern(
     rf"{_YEAR.format('y0')}[-/.](?P<m0>\d{{1,2}})(?:[-/.](?P<d0>\d{{1,2}}))?(?![\d-]|[/.]\d)"
     rf"|(?:{_YEAR.format('y1')}年)?(?P<m1>\d{{1,2}})月(?:(?P<d1>\d{{1,2}})[日号號])?"
     rf"|{_DAY.format('d2')}(?: of)? {_NAME.format('m2')}\.?(?:,? {_YEAR.format('y2')}\b)?",
     re.IGNORECASE,
 )
-_FROM_NAME = re.compile(
+_FROM_NAME = pattern(
     rf"{_NAME.format('m3')}\.? {_DAY.format('d3')}\b(?!:)(?:,? {_YEAR.format('y3')}\b)?"
     rf"|{_NAME.format('m4')}\.?,? {_YEAR.format('y4')}\b",
     re.IGNORECASE,
 )
-_NAME_BEFORE = re.compile(rf"{_NAME.format('m')}\.?,? $", re.IGNORECASE)
+_NAME_BEFORE = pattern(rf"{_NAME.format('m')}\.?,? $", re.IGNORECASE)
 _LONGEST_NAME = 12
 _NUMBER = re.compile(r"(?<![\d.-])\d")
 MAX_NUMBERS = 4_000  # that are looked at: a table of figures holds no more days than its head
@@ -73,10 +75,10 @@ def _dates(text: str) -> Iterator[re.Match[str]]:
         at = number.start()
         if at < end:
             continue
-        match = _FROM_NUMBER.match(text, at)
+        match = _FROM_NUMBER().match(text, at)
         if match is None and text[at - 1 : at] == " ":
-            name = _NAME_BEFORE.search(text, max(0, at - _LONGEST_NAME), at)
-            match = _FROM_NAME.match(text, name.start()) if name else None
+            name = _NAME_BEFORE().search(text, max(0, at - _LONGEST_NAME), at)
+            match = _FROM_NAME().match(text, name.start()) if name else None
         if match is not None:
             end = match.end()
             yield match

@@ -8,6 +8,7 @@ import unicodedata
 from collections.abc import Mapping
 
 from mdmem.index.days import day_words
+from mdmem.lazy import pattern
 from mdmem.memory import Memory
 
 MAX_ENTITIES = 64  # of one memory
@@ -19,7 +20,7 @@ _NPM = re.compile(r"@([\w.-]+)/[\w./-]+")
 # Words that tell a product from its package, not from another product: `Arco Design`, `react.js`, `aws-cli`.
 # Who speaks, in the first line of a transcript: `Ann (1:56 pm on 8 May, 2023): ...`, `[10:02] Ann Lee: ...`,
 # `5月3日 刘琳：...`. A time must stand beside it: `Note: ...` is nobody.
-_SPEAKER = re.compile(
+_SPEAKER = pattern(
     r"\s*(?P<before>[\[(（【]?\d[\d\s年月日号时分.,:/TZ-]{1,30}[\])）】]?\s*)?"
     r"(?P<name>[^\W\d_][\w.'’-]{0,30}(?: [^\W\d_][\w.'’-]{0,30}){0,2})"
     r"(?P<after>\s*[\[(（【][^\[\]()（）【】\n]{0,40}\d[^\[\]()（）【】\n]{0,40}[\])）】])?\s?[:：]"
@@ -65,7 +66,7 @@ def entities_of(memory: Memory, aliases: Mapping[str, str]) -> list[str]:
 
 
 def _speaker(body: str) -> list[str]:
-    found = _SPEAKER.match(body)
+    found = _SPEAKER().match(body)
     if found is None:
         return []
     before, after = found["before"] or "", found["after"] or ""

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from mdmem.document.prose import shorten
+from mdmem.document.shorten import shorten
 from mdmem.index.read import Entry
 from mdmem.memory import TYPES
 from mdmem.recall.encode import encode

@@ -8,6 +8,8 @@ import re
 from collections.abc import Callable
 from typing import NamedTuple
 
+from mdmem.lazy import pattern
+
 _Day = datetime.date
 LATELY_DAYS = 14
 
@@ -31,11 +33,21 @@ _MONTH = (
     r"|november|december)"
 )
 
+# Every rule has a digit or one of these in it; most questions have none, and need no pattern.
+_WORDS = (
+    "ago", "last", "past", "previous", "this", "today", "yesterday", "recent", "lately", "these days", "jan", "feb",
+    "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
+)  # fmt: skip
+_SIGNS = frozenset("前近去这本上今昨月年周")
+
 
 def days_of(query: str, today: datetime.date) -> Days | None:
     """The days that a query names; None where it names none. A span never ends after today."""
-    for pattern, read in _RULES:
-        match = pattern.search(query)
+    plain = query.casefold()
+    if not any(char.isdigit() or char in _SIGNS for char in plain) and not any(word in plain for word in _WORDS):
+        return None
+    for compiled, read in _RULES:
+        match = compiled().search(query)
         if match:
             try:
                 found = read([part or "" for part in match.groups()], today)
@@ -116,9 +128,9 @@ def _lately(parts: list[str], today: _Day) -> Days:
     return Days(today - datetime.timedelta(days=LATELY_DAYS), today)
 
 
-_RULES: list[tuple[re.Pattern[str], Callable[[list[str], datetime.date], Days]]] = [
-    (re.compile(pattern, re.IGNORECASE), read)
-    for pattern, read in (
+_RULES: list[tuple[Callable[[], re.Pattern[str]], Callable[[list[str], datetime.date], Days]]] = [
+    (pattern(text, re.IGNORECASE), read)
+    for text, read in (
         (r"(?<!\d)(\d{4})-(\d\d)(?:-(\d\d))?(?![\d-])", _iso),
         (r"(?<!\d)(\d{4})年(\d{1,2})月(?:(\d{1,2})[日号])?", _iso),
         (rf"\b{_COUNT} {_UNIT} ago\b", _ago),
