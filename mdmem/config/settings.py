@@ -5,7 +5,6 @@ The defaults need no pydantic: it is imported only when there is something of a 
 
 from __future__ import annotations
 
-import difflib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
@@ -259,6 +258,8 @@ def _explain(error: Any, where: str, variables: Mapping[str, str]) -> ConfigErro
     name = ".".join(path)
     where = variables.get(name, where)
     if error["type"] in ("unexpected_keyword_argument", "extra_forbidden"):
+        import difflib  # only for what is wrong
+
         near = difflib.get_close_matches(path[-1], _siblings(path), n=1, cutoff=0.5)
         hint = f"did you mean {near[0]!r}?" if near else f"accepted here: {', '.join(_siblings(path))}"
         return ConfigError(f"{name} is not a setting", where=where, hint=hint)
