@@ -41,13 +41,13 @@ _PEOPLE = (
 _OTHERS = re.compile(
     rf"{_PEOPLE}|"
     r"函数|方法|解析器|代码|组件|接口|字段|请求|测试用例|按钮|"
-    r"runner|api|parser|handler|user|client|request|middleware|函式|程序|脚本|线程|进程|对象|变量|类型|编译器|模块"
-    r"|库(?!存)|查询|语句|规则|同事|客服|版本|写法|pod|旧|新代码|系统设计|浏览器会|服务会|它"
+    r"runner|api(?! ?(?:token|key|密钥))|parser|handler|user|client|request|middleware|函式|程序|脚本|线程|进程|对象|变量|类型|编译器|模块"
+    r"|fork|构建机|负载均衡|节点|网关|机器人(?!的)|会议室|测试员|传感器|库(?!存)|查询|语句|规则|同事|客服|版本|写法|pod|旧|新代码|系统设计|浏览器会|服务会|它"
 )
 _SUBJECT = re.compile(rf"^[^,，。]{{0,8}}?(?:的|^)(?:{_PEOPLE})")
 _REPORTED = re.compile(
     r"日志|打印|提示|显示|报错信息|写着|反馈|列出|列了|写了一[份篇节]|记录了|描述|返回 ?[\"“`\ufffc\ufffd]|抛出"
-    r"|意味着|说明了|介绍"
+    r"|意味着|说明了|介绍|(?:加|写|补|补充)了?[^,，。]{0,12}[一章小]节|(?:readme|文档|注释|changelog)[^,，。]{0,6}(?:加|写|补|注明)"
 )
 
 # --- what can't be done ---------------------------------------------------------------------------------------
@@ -58,11 +58,11 @@ _CANNOT = re.compile(
 )
 _COMPLEMENT = re.compile(
     r"(?<![好大少])[\u4e00-\u9fffa-z] ?(?:不了(?!解)|不上(?!线)|不到(?!位)|不进去?|不开|不下来|不起来|不动|不出去"
-    r"|不过去|不成|不出来|不通|不着)|做不到|办不到|搞不定|行不通|(?:没有?|没)(?:做成|弄成|建成|加成|传上去|发出去"
+    r"|不过去|不成|不出来|不通|不着)|[进上过]不去|做不到|办不到|搞不定|行不通|(?:没有?|没)(?:做成|弄成|建成|加成|传上去|发出去"
     r"|跑起来|连上)"
 )
 _NO_COMPLEMENT = re.compile(
-    r"看不出|[复重再]现不|说不出|想不到|想不出|忍不住|离不开|少不了|免不了|受不了|用不了多|用不着|差不了|大不了"
+    r"看不出|[复重再]现不|[来去]不了|说不出|想不到|想不出|忍不住|离不开|少不了|免不了|受不了|用不了多|用不着|差不了|大不了"
     r"|对不上|谈不上|比不上|算不上|意想不到|找不出|感受不到|用不到|分不开|错不了|找不到(?:任何)?(?:问题|错误|理由"
     r"|bug)"
 )
@@ -111,19 +111,19 @@ _THINGS = _any(
     """
 )
 _NOT_HAVE = (
-    r"(?:没有|没|缺少|缺乏|缺失|缺|无|未配置|没配置|没有配置|未找到|没有找到|没找到|找不到|拿不到|未提供|没提供"
+    r"(?:没有|没(?![法能想])|缺少|缺乏|缺失|缺|无|未配置|没配置|没有配置|未找到|没有找到|没找到|找不到|拿不到|未提供|没提供"
     r"|没有提供|未设置|没有设置|没设置|不知道|不具备|未获得|没有获得|没拿到|未安装|没安装|没有安装|没装)"
 )
 _LACK = re.compile(
     rf"{_NOT_HAVE}(?!有?(?:改动|修改|变更|缺失|失败|过期|多余|泄露|泄漏|任何缺|问题|发现|必要|关系|影响|遗留"
-    rf"|变化))[^,，。;；]{{0,14}}?(?:{_THINGS}|[a-z][a-z0-9_]*_(?:token|key|secret|password)\w*)"
-    rf"|(?:{_THINGS})[^,，。]{{0,6}}?(?:缺失|不足|没有|未配置|为空|是空的|过期|不可用|失效|不够|受限|不存在|还没有"
+    rf"|变化))[^,，。;；]{{0,14}}?(?:(?:{_THINGS})(?!控制|校验|检查|策略|管理|体系|模型|设计|点)|[a-z][a-z0-9_]*_(?:token|key|secret|password)\w*)"
+    rf"|(?:{_THINGS})[^,，。]{{0,6}}?(?:缺失|不足|没有|未配置|无效|为空|是空的|过期|不可用|失效|不够|受限|不存在|还没有"
     rf"|没给|没配|未开通|我这里没有|我没有|不在)"
-    r"|(?:未|没有|没|尚未|还没|并未|未曾)(?:被)?(?:登录|认证|授权|连接|接入|开通|安装|装|sign ?in|login|logged in"
+    r"|(?:未|没有|没|尚未|还没|并未|未曾)(?:被)?(?:登录|认证|注入|暴露|共享|下发|挂载|授权|连接|接入|开通|安装|装|sign ?in|login|logged in"
     r"|配对|绑定|联网|install)"
     r"|权限不足|权限不够|断网|离线|不能上外网|不能联网|上不了网|不允许(?:访问|连接|外网|中继|写入|执行|联网)"
 )
-_NOTHING_WRONG = re.compile(r"没有?(?:任何|其他|一个|发现)?(?:缺失|失败|过期|多余|泄露|泄漏|遗漏|遗留|问题|异常|报错)")
+_NOTHING_WRONG = re.compile(r"没有?(?:任何|其他|一个|发现)?(?:缺失|失败|过期|多余|泄露|泄漏|遗漏|遗留|问题|异常|报错|拒绝|超时|阻塞|冲突|中断|限流)")
 _NONE = re.compile(r"^没有[\u4e00-\u9fff]{2}")
 _TOOL_LACK = re.compile(
     r"(?:没有|没装|缺少|缺|未安装|没有安装)\s*[a-z\ufffc][\w.\-]*|(?:环境|这里|这边)[^,，。]{0,8}没有$"
@@ -132,14 +132,14 @@ _TOOL_LACK = re.compile(
 _BARRED = re.compile(
     r"(?:沙箱|沙盒|环境|权限|sandbox|策略|防火墙|网络|安全组)[^,，。]{0,8}(?:限制|禁止|拦截|阻止|挡|受限|拒绝)"
     r"|受限于|受制于|受到?限制|被(?:关闭|关掉|切断|阻断|隔离|断开)|被禁用|被禁止|被拦|被拒|被屏蔽|被挡|拒绝了?我"
-    r"|只读权限|只有?只读|只有读|一直拦|一直拒|总是拒"
+    r"|只读权限|只有?(?:只读|查看|浏览|访客|viewer|reporter)|只有读|一直拦|一直拒|总是拒"
 )
 _DENIED = re.compile(
     r"(?:域名|外部|主机|dns|服务器|远程|internal)[^,，。]{0,10}(?:解析|访问|连|ping)[^,，。]{0,2}不|解析不了"
     r"|只有[^,，。]{1,16}才(?:能|可以)|要走 ?vpn|要 ?[^,，。]{0,8}(?:token|verification|login|password|验证)"
     r"|未找到命令|command not found|(?:返回|报|报错|提示)? ?\b(?:401|403)\b|permission denied|access denied"
     r"|forbidden|unauthorized|拒绝|超时|需要[^,，。]{0,16}(?:权限|登录|验证码|密码|密钥|授权|凭证|扫码|xcode|账号)"
-    r"|必须用|被拒|在 ?(?:sso|vpn|防火墙) ?后面|人机验证|no permission|expired"
+    r"|必须用|被拒|在 ?(?:sso|vpn|防火墙) ?后面|人机验证|no permission|expired|not (?:logged|signed) in|unauthenticated|invalid token|could not resolve"
 )
 _ELLIPSIS = re.compile(r"^我(?:这边|这里)?(?:也|又|都)?(?:不是|没有|没|不在|拿不到|给不了|不具备)$")
 _ALL_THE_SAME = re.compile(r"[^,，。]{0,4}?(?:也|就|还是|仍|照样)(?:能|可以|会)")
@@ -148,11 +148,11 @@ _ATTRIBUTE = re.compile(r"^[^,，。]{0,8}?的(?!话|原因|缘故|情况下我)
 # --- what was left undone, and who is to do it ------------------------------------------------------------------
 
 _UNDONE = re.compile(
-    r"(?:没有|没|未|尚未|还没有|还没|没能|未能|并未|仍未|一个都没有)(?:再|被|能|去|法)?(?:测|试|抓|下载|下来|拉|装"
+    r"(?:没有|没|未|尚未|还没有|还没|没能|未能|并未|仍未|一个都没有)(?:再|被|能|去|法)?(?:在[^,，。]{1,10})?(?:测|试|抓|下载|下来|拉|装"
     r"|查|签|付|买|寄|印|刷|录|拍|填|删|动|上|连|执行|跑|部署|发布|更新|完成|提交|推送|推|创建|上传|传|发出|发送|发"
     r"|核对|验证|改|做|运行|测试|应用|生效|成功|合并|构建|安装|上线|启动|写入|恢复|同步|建|加|做成|看|处理|迁移"
     r"|上传成功|push|deploy|merge|run|publish)"
-    r"|失败|停在|卡在|卡住|受阻|作罢|搁置|占位|只存在本地|只在本地|只 ?commit ?在本地|还只是|未完成|没完成|待完成"
+    r"|失败(?!的?原因|后|时|的)|停在|卡在|卡住|受阻|作罢|搁置|占位|只存在本地|只在本地|只 ?commit ?在本地|还只是|未完成|没完成|待完成"
     r"|中断|放弃|跳过|没法|拒绝"
 )
 _HANDOVER = re.compile(
@@ -202,6 +202,10 @@ _FORBIDDEN = re.compile(
     r"|(?:你|您)(?:不让|不许|不允许|不希望|不想|禁止|没同意|没有同意|没批准|没有批准)|未经(?:你|您)|(?:违反|违背)(?:了)?(?:你|您)"
     r"|(?:按|按照|根据|依照|遵照)(?:你|您)的(?:规定|规则|约定|偏好|反馈|规矩|要求)[^。；，,]{0,12}(?:不|别|禁止)"
 )
+# What was tried out, or found to be wrong: told of the work, not of what stopped it.
+_TOLD = re.compile(
+    r"[种个类](?:情况|情形|场景|用例)|覆盖|[补加增]了?[^,，。:：]{0,12}(?:测试|用例)|^(?:失败|报错|根本)原因|^根因|发现[:：]$"
+)
 _GOAL = re.compile(r"设计如此|预期行为|expected|已知限制|按设计|中间件|有意为之|这是规定|不再")
 
 
@@ -214,7 +218,7 @@ def signs(text: str) -> list[int]:
         return [Sign.VOID]
     found: list[int] = []
     hypothetical = False
-    others = bool(_GOAL.search(plain))
+    told = others = bool(_GOAL.search(plain) or _TOLD.search(plain))
     for clause in _clauses(plain):
         if _CONDITION.match(clause) or _WHEN.search(clause):
             found.append(Sign.VOID)
@@ -224,7 +228,7 @@ def signs(text: str) -> list[int]:
         if _CONCESSION.match(clause) or _SCOPE.search(clause):
             sign |= Sign.VOID
         found.append(sign)
-        others = _speaks_of_others(clause, others)
+        others = told or _speaks_of_others(clause, others)
     return found
 
 
@@ -291,7 +295,8 @@ def _lack(clause: str, others: bool) -> int:
         none = _NONE.search(_OPENERS.sub("", clause)) and not _UNDONE.search(clause)
         return Sign.REASON if none or _DENIED.search(clause) else Sign.NONE
     before, after = clause[: found.start()], clause[found.end() :]
-    if _ATTRIBUTE.match(after) or _ALL_THE_SAME.match(after) or re.search(r"泄露|泄漏|过期的|后顾|问题", clause):
+    named = _ATTRIBUTE.match(after) and not found[0].endswith("没有")
+    if named or _ALL_THE_SAME.match(after) or re.search(r"泄露|泄漏|过期的|后顾|问题", clause):
         return Sign.NONE
     who = _who(before, clause, others)
     return Sign.NONE if who is False else Sign.CANNOT if who else Sign.REASON

@@ -59,7 +59,7 @@ _JOINERS = (
     "but|so|because|since|although|though|even though|while|whereas|however|therefore|thus|yet|until|unless|once|which"
     "|that|who|if|when|whenever|after|and|or|then|due to|as"
 )
-_SPLIT = re.compile(rf"\s*[,;:()–—，；：（）]+\s*|\s+-{{1,2}}\s+|(?<!\bof)\s+(?=(?:{_JOINERS})\b)")
+_SPLIT = re.compile(rf"\s*(?:[,;()–—，；：（）]|:(?!\w))+\s*|\s+-{{1,2}}\s+|(?<!\bof)\s+(?=(?:{_JOINERS})\b)")
 _HEAD = re.compile(
     rf"^(?:(?:{_JOINERS}|also|hence|even|still|sorry|unfortunately|sadly|regrettably|apologies|currently|right now"
     r"|at the moment|at present|for now|i am afraid|i am sorry|note|again|instead|well|status)\b[ ,]*)+"
@@ -93,7 +93,7 @@ _BE = "(?:(?:am|is|are|was|were|been) )?"
 _CANNOT = _either(
     r"\b(?:can|could) (?:\w+ly |also |still |just )?not(?: yet| currently| even| really| actually)?(?: be able to)?\b",
     rf"\b{_BE}not(?: \w+ly| yet| currently)?(?: been)? able to\b",
-    rf"\b{_BE}unable to\b|\b(?:has|have) never been able to\b|\bfailed to\b|\bincapable of\b",
+    rf"^not (?:push|write|deploy|merge|publish|edit|create|apply|upload|delete)\b|\b{_BE}unable to\b|\b(?:has|have) never been able to\b|\bfailed to\b|\bincapable of\b",
     rf"\b{_BE}not(?: \w+ly)? (?:allowed|permitted|authori[sz]ed|in a position|equipped) to\b",
     r"\b(?:have|has|is|see) (?:no|not any|not a)(?: \w+)?"
     r" (?:way|means|ability|possibility|option|chance|method)(?: for me)? (?:to|of)\b",
@@ -184,6 +184,7 @@ _NONE = "(?!missing|failed|further|more|new|other|remaining|open|leaked)"
 _LACK = _either(
     r"\b(?:(?:do|does|did) not(?: currently| yet| actually| really)? (?:have|hold|possess)|(?:have|has) not(?: got)?)"
     rf" {_SOME}{_MANY}{THING}",
+    rf"\b(?:am|is|are|was|were|been) not (?:given|sent|told|granted|assigned) {_SOME}{_MANY}{THING}",
     rf"\b(?:have|has|had|with|got|having) (?:currently )?(?:no|neither|insufficient|zero) {_MANY}{THING}",
     rf"\b(?:lack|lacks|lacked|lacking|am missing|are missing|still missing) {_SOME}{_MANY}{THING}",
     rf"\b(?:have|has) (?:only )?(?:read-only|view-only|limited) {THING}|\bonly (?:have|has|got) (?:read|view)\b",
@@ -195,15 +196,17 @@ _LACK = _either(
     r"|unreachable|down|invalid|restricted|refused|rejected|denied|off|cut off|read-only)\b",
     r"\bcut off from\b|\bsits? behind\b|^(?:missing|lacking|insufficient) ",
     r"\b(?:is|are|was) (?:blocked|disabled|restricted|forbidden|filtered|prohibited) (?:from|in|on|by|for|here)\b",
+    r"\b(?:is|are|was|have|has|given|got) none\b|\bnone (?:is|are|was|were|exists?|set|configured|available|here)\b",
 )
 _BARE = _either(
-    rf"^(?:no|insufficient|not enough) {_NONE}{_MANY}{THING}",
+    rf"^(?:no|insufficient|not enough) {_NONE}{_MANY}{THING}"
+    r"(?=$| (?:for|to|on|in|here|from|at|of|with|yet|set|configured|available|so|is|are|was|were|that|and)\b)",
     r"^(?:missing|lacking"
     r"|insufficient) ",
     r"^not (?:authenticated|authori[sz]ed|(?:logged|signed) in|connected)\b",
 )
 _USED = re.compile(
-    r"\b(?:(?:is|are|was|were|be) (?:needed|required|necessary)|concerns?|objections?|doubts?|preferences?|leaked"
+    r"\b(?:needed|required|necessary|concerns?|objections?|doubts?|preferences?|leaked"
     r"|longer|involved|exposed|found|remain|lost|at risk|left|change[sd]?"
     r"|touched|affected"
     r"|stored)\b"
@@ -211,22 +214,30 @@ _USED = re.compile(
 _NOT_SO = re.compile(
     r"\b(?:am|is|are|was|were|be|been|not|neither) (?:currently |yet )?(?:not |nor )?(?:currently |yet |even |any )?"
     r"(?:authenticated|logged in|signed in|authori[sz]ed|connected|permitted|allowed|installed|available|configured"
-    r"|reachable|attached|set up|set|present|accessible|provisioned|mounted|defined|enrolled|paired|plugged in|accepted"
+    r"|reachable|attached|set up|set|present|accessible|provisioned|mounted|exposed|passed|visible|defined|enrolled|paired|plugged in|accepted"
     r"|known|here|on this|in (?:this|my|the env)|open to|supported here|valid)\b"
 )
 _NEGATION = re.compile(r"\b(?:not|no|neither|nor|never|nothing)\b")
+# `The forks have no token`: what others lack stops others, not the assistant, unless it works with what lacks it.
+_OWNER = re.compile(
+    r"^(.+?) (?:(?:do|does|did) not (?:\w+ )?have|(?:has|have|had) (?:\w+ )?(?:no|not|neither|insufficient)|lacks?|lacked)\b"
+)
+_HELD = re.compile(
+    rf"\b(?:it|which|there|tokens?|keys?|accounts?|users?|roles?|credentials?|pat|identity|profile|login|server|runner"
+    rf"|image|kubectl|gh|git|docker|aws|gcloud|az|helm|terraform|npm|cli|[{CODE}]|{_HOUSES})$"
+)
 # `which I don't have`: what is missing stands in the clause before.
 _WITHOUT_IT = _either(
     r"\b(?:do|did) not (?:currently |actually )?(?:have|hold|possess|know)"
     r"(?: (?:it|that|them|those|this|one|any|here|yet|either))*(?: (?:in|on|for|at|with) (?:this|the|my|that"
     r"|your) .*)?$",
-    r"\blacks?(?: it| that| them)?$|\b(?:have|got) none\b|\bhave no (?:access|permissions?|rights?|login|way)\b",
+    r"\b(?:my|our|this) [\w -]*\blacks? |\blacks?(?: it| that| them)?$|\b(?:have|got) none\b|\bhave no (?:access|permissions?|rights?|login|way)\b",
     r"\b(?:can|could) not (?:get|obtain|provide|do|solve|enter|supply|receive|read|access)(?: it| one| that| them"
     r"| here)*$",
-    r"\bam not (?:one|a member|an? (?:admin|owner|maintainer)|on the list|among them)\b",
+    r"\b(?:am|is) not (?:its |the |an? )?(?:owner|admin|maintainer|superuser)\b|\bam not (?:one|a member|an? (?:admin|owner|maintainer)|on the list|among them)\b",
 )
 _BARRED = _either(
-    r"\bmy \w+ (?:do|does) not (?:allow|permit|support|let|include|offer)\b",
+    r"\b(?:my|this) (?:token|account|role|key|user) may not\b|\bmy \w+ (?:do|does) not (?:allow|permit|support|let|include|offer)\b",
     r"\b(?:sandbox|environment|policy|session|permissions) (?:prevents?|blocks?|forbids?|denies|disallows?)\b",
     r"\b(?:prevents?|prevented|blocks?|blocked|stops?|stopped|keeps?|kept|forbids?|forbade|denies|denied|bars?|barred)"
     r" (?:me|us|my|all outbound|any outbound|outbound|network)\b",
@@ -244,8 +255,10 @@ _DENIED = _either(
     r"\bkeeps? (?:blocking|rejecting|refusing|denying)\b|\b(?:restricted|limited) to\b|\bonly \w+(?: \w+)? can\b",
     r"\bonly (?:reachable|accessible|available|possible) (?:via|from|over|through|with|inside)\b",
     r"\b(?:is|are|was|were) (?:denied|disallowed|prohibited)\b",
+    r"\b(?:did|does|do|is|are|was|were) not (?:respond|answer|connect|responding|answering)\b|\bno (?:response|answer)\b",
     r"\b(?:login|password|two-factor|2fa|captcha|mfa) (?:is )?(?:required|wall|prompt)\b",
 )
+_AT_ME = re.compile(r"\b(?:at|gives?|gave|shows?|showed) me\b|\bi (?:just |only )?(?:keep|kept) (?:getting|seeing)\b")
 _REQUIRES = re.compile(
     rf"\b(?:requires?|needs?|only accepts?|behind|via|asks? for|wants?|demands?"
     rf"|depends on) {_MANY}(?:[{THING}{CODE}]|xcode)"
@@ -256,13 +269,15 @@ _REQUIRES = re.compile(
 _UNDONE = _either(
     r"\b(?:has|have|had|was|were|is|are|did) (?:therefore |still |thus |so )?(?:not|never)(?: yet"
     r"| therefore)?(?: been)?"
-    r" (?:[a-z]+ed|sent|run|done|built|set|put|happen|get|go|gone|written|take|taken|work|manage|succeed|finish|reach"
+    r" (?!connected|authenticated|authori[sz]ed|allowed|permitted|supported|configured|needed|required|listed|related"
+    r"|affected|expected|used)"
+    r"(?:[a-z]+ed|sent|run|done|built|set|put|happen|get|go|gone|written|take|taken|work|manage|succeed|finish|reach"
     r"|in the|on the|there|on \w+ yet)\b",
     r"\b(?:did|do|have|has) not (?:yet )?(?:push|deploy|publish|run|apply|send|verif|check|test|merge|upload|execut"
     r"|creat"
     r"|start|install|complet)\w*\b",
-    r"\b(?:could|can) not be\b|(?<!no )(?<!nothing )\bfail(?:s|ed|ing)?\b|\bnot done\b|\bunchanged\b|\buntested\b"
-    r"|\bskipped\b",
+    r"\b(?:could|can) not be\b|(?<!no )(?<!nothing )(?<!used to )\bfail(?:s|ed|ing)?\b|\b(?:therefore|thus|so) not\b|\bnot done\b|\bunchanged\b|\buntested\b"
+    r"|\bskipped\b|\bstuck (?:at|on|in|behind)\b",
     r"\b(?:is|are|remains?) (?:still |therefore |only )?(?:missing|open|pending|unverified|local|incomplete"
     r"|placeholders?"
     r"|undone|unread|unpublished|a draft|only local|only a draft|skipped|outstanding|waiting)\b",
@@ -283,7 +298,7 @@ _NOT_HANDED = re.compile(r"\b(?:not|no need|never|without|nothing|instead of|use
 # --- what undoes it ---------------------------------------------------------------------------------------------
 
 _DONE = re.compile(
-    r"\b(?:is live|pushed|deployed|published|connected|restarted|uploaded|pass(?:es|ed)|(?:is|are) in the|is now"
+    r"\b(?:is live|pushed|deployed|published|connected|restarted|uploaded|pass(?:es|ed)?|(?:is|are) in the|is now"
     r"|installed|rolled out|completed|sent|merged|created|logged in|verified|restored|applied|ran|finished|confirmed"
     r"|running|built|queried|charged)\b"
 )
@@ -329,20 +344,28 @@ _REPORT = re.compile(
     r"|lists?|describes?|documents?|explains?|covers)\b"
 )
 _SCOPE = _either(
-    r"\byou (?:only |just )?(?:asked|said|told|did not ask|wanted)\b|\bout(?:side)?(?: of)?(?: the)? scope\b",
+    r"\byou (?:only |just )?(?:asked|said|told|did not ask|wanted)\b(?! for\b)|\bout(?:side)?(?: of)?(?: the)? scope\b",
     r"\bnot part of\b|\bwas not asked\b|\bas (?:requested|agreed)\b|\byour (?:approval|go-ahead|confirmation|ok)\b",
-    r"\buntil you (?:tell|choose|decide|confirm|approve|say|answer|pick|reply|review|let me)\b",
 )
-# The person does not want it done: to ask the assistant to try all the same would be wrong, whatever it could do.
+# What was wrong, or is in a list of what was tried out: told of the work, not of what stopped it.
+_TOLD = _either(
+    r"\byou (?:saw|see|are seeing|were seeing|ran into|run into|hit|reported|described|mentioned)\b"
+    r"|\broot cause\b|\b(?:was|were|is) caused by\b|\b(?:used to|no longer) fail",
+    r"(?<!not )\b(?:cases?|scenarios?|covers?|covered|covering|handles?|handled|checked|such as|tests? (?:for|that))\b"
+    r"|^(?:finding|why\b)",
+)
+# The person does not want it done, or is to decide first: to ask the assistant to try all the same would be wrong, whatever it could do.
 _FORBIDDEN = _either(
     r"\b(?:you|the user|the person) (?:had |have |has |also |already |just |\w+ly )*(?:asked|told|instructed|said"
-    r"|wanted|requested|warned|ordered|decided|preferred|agreed)\b(?: \w+){0,5}?"
+    r"|wanted|requested|warned|ordered|decided|preferred|agreed)\b(?! for\b)(?: \w+){0,5}?"
     r" (?:not|never|no one|nobody|against|hold)\b",
     r"\byou (?:do|did|would) not want\b|\byou (?:forbade|prohibited|ruled out|vetoed|declined|rejected)\b",
     r"\b(?:per|by|under|against|given|following|because of|due to|violates?|breaks?) your (?:\w+ )?(?:rules?"
     r"|polic(?:y|ies)|guidelines?|preferences?|feedback|conventions?|freeze|standing)\b",
     r"\byour (?:\w+ )?(?:rules?|polic(?:y|ies)|guidelines?|preferences?|feedback|conventions?) (?:says?|is|forbids?|are"
     r"|prohibits?|tells?|does not|do not)\b|\bi was (?:told|asked|instructed) (?:by you )?not\b",
+    r"\b(?:until|before) you (?:tell|choose|decide|confirm|approve|say|answer|pick|reply|review|let me know|have"
+    r" (?:decided|chosen|reviewed|confirmed|approved|picked))\b",
 )
 _AROUND = (
     (Sign.UNDONE, _UNDONE),
@@ -360,7 +383,8 @@ def signs(text: str) -> list[int]:
     if _FORBIDDEN.search(plain):
         return [Sign.VOID]
     found: list[int] = []
-    others = hypothetical = False  # whether somebody else is spoken of; whether a condition stands before
+    told = others = bool(_TOLD.search(plain))  # whether somebody or something else is spoken of
+    hypothetical = False  # whether a condition stands before
     for clause in _clauses(plain):
         if _CONDITION.match(clause) or (hypothetical and clause.startswith(("and ", "or "))):
             found.append(Sign.VOID)
@@ -370,7 +394,7 @@ def signs(text: str) -> list[int]:
         if _CONCESSION.match(clause) or _SCOPE.search(clause):
             sign |= Sign.VOID
         found.append(sign)
-        others = _speaks_of_others(clause, others)
+        others = told or _speaks_of_others(clause, others)
     return found
 
 
@@ -435,12 +459,16 @@ def _lack(clause: str, others: bool) -> int:
     """What a clause says of what is missing."""
     place, barred = _PLACE.search(clause), _BARRED.search(clause)
     mine = _ME.search(clause) or _MINE.search(clause) or (not others and clause.startswith(("have ", "lack ", "am ")))
-    if (barred and mine) or (place and (barred or _DENIED.search(clause))):
+    denied = _DENIED.search(clause)
+    if (barred and mine) or ((place or _AT_ME.search(clause)) and (barred or denied)):
         return Sign.CANNOT
+    owner = _OWNER.match(clause)
+    if owner and not (mine or place or _HELD.search(owner[1])):
+        return Sign.NONE
     things = _THING.sub(THING, clause)
     missing = _LACK.search(things) or (_NOT_SO.search(clause) and _NEGATION.search(clause))
     if missing and not _PERSON.match(clause) and not _USED.search(clause):
         return Sign.CANNOT if mine or place or (_BARE.match(things) and not others) else Sign.REASON
     if mine and _WITHOUT_IT.search(clause):
         return Sign.CANNOT
-    return Sign.REASON if missing or barred or _DENIED.search(clause) or _REQUIRES.search(things) else Sign.NONE
+    return Sign.REASON if missing or barred or denied or _REQUIRES.search(things) else Sign.NONE
