@@ -56,9 +56,10 @@ _CANNOT = re.compile(
     r"(?:无法|没法|没有办法|没办法|无从|不可以|不可能|不能够|不能|没能够|没能|未能|不具备|无权|不允许我|不让我"
     r"|没有能力|没有途径|没有可以|没有可用|没有渠道|不被允许|超出)"
 )
+_RULE = re.compile(r"^不(?:能|可以|可能)$")  # nobody can, or may: `main is protected, it can't be pushed to`
 _COMPLEMENT = re.compile(
     r"(?<![好大少])[\u4e00-\u9fffa-z] ?(?:不了(?!解)|不上(?!线)|不到(?!位)|不进去?|不开|不下来|不起来|不动|不出去"
-    r"|不过去|不成|不出来|不通|不着)|[进上过]不去|做不到|办不到|搞不定|行不通|(?:没有?|没)(?:做成|弄成|建成|加成|传上去|发出去"
+    r"|不过去|不成|不出来|不通|不着)|[进上过]不去|做不到|办不到|搞不定|行不通|(?:没有?|没)(?:做成|弄成|建成|加成|[推传提登]上去|发出去"
     r"|跑起来|连上)"
 )
 _NO_COMPLEMENT = re.compile(
@@ -107,7 +108,7 @@ _THINGS = _any(
     token tokens key keys access permission permissions credentials credential secret secrets network vpn ssh sudo
     root kubeconfig api_key api docker kubectl helm gpu smtp webhook password
     account login role license licence display browser xcode keystore sso mac 能力 办法 途径 资格 手机 验证码 摄像头
-    串口 打印机 编译器 工具链 客户端 插件 接口权限 入口 后台 vpn 代理 管理员 签名
+    scope 磁盘 空间 串口 打印机 编译器 工具链 客户端 插件 接口权限 入口 后台 vpn 代理 管理员 签名
     """
 )
 _NOT_HAVE = (
@@ -117,11 +118,11 @@ _NOT_HAVE = (
 _LACK = re.compile(
     rf"{_NOT_HAVE}(?!有?(?:改动|修改|变更|缺失|失败|过期|多余|泄露|泄漏|任何缺|问题|发现|必要|关系|影响|遗留"
     rf"|变化))[^,，。;；]{{0,14}}?(?:(?:{_THINGS})(?!控制|校验|检查|策略|管理|体系|模型|设计|点)|[a-z][a-z0-9_]*_(?:token|key|secret|password)\w*)"
-    rf"|(?:{_THINGS})[^,，。]{{0,6}}?(?:缺失|不足|没有|未配置|无效|为空|是空的|过期|不可用|失效|不够|受限|不存在|还没有"
+    rf"|(?:{_THINGS})[^,，。]{{0,6}}?(?:缺失|不足|没有|未配置|无效|为空|是空的|满|用完|用尽|耗尽|超限|过期|不可用|失效|不够|受限|不存在|还没有"
     rf"|没给|没配|未开通|我这里没有|我没有|不在)"
-    r"|(?:未|没有|没|尚未|还没|并未|未曾)(?:被)?(?:登录|认证|注入|暴露|共享|下发|挂载|授权|连接|接入|开通|安装|装|sign ?in|login|logged in"
+    r"|(?:未|没有|没|尚未|还没|并未|未曾)(?:被)?(?:登录|认证|接(?!口|受|到)|注入|暴露|共享|下发|挂载|授权|连接|接入|开通|安装|装|sign ?in|login|logged in"
     r"|配对|绑定|联网|install)"
-    r"|权限不足|权限不够|断网|离线|不能上外网|不能联网|上不了网|不允许(?:访问|连接|外网|中继|写入|执行|联网)"
+    r"|权限不足|权限不够|断网|(?<!支持)离线(?!时|模式|支持|包|缓存)|不能上外网|不能联网|上不了网|不允许(?:访问|连接|外网|中继|写入|执行|联网)"
 )
 _NOTHING_WRONG = re.compile(r"没有?(?:任何|其他|一个|发现)?(?:缺失|失败|过期|多余|泄露|泄漏|遗漏|遗留|问题|异常|报错|拒绝|超时|阻塞|冲突|中断|限流)")
 _NONE = re.compile(r"^没有[\u4e00-\u9fff]{2}")
@@ -132,16 +133,16 @@ _TOOL_LACK = re.compile(
 _BARRED = re.compile(
     r"(?:沙箱|沙盒|环境|权限|sandbox|策略|防火墙|网络|安全组)[^,，。]{0,8}(?:限制|禁止|拦截|阻止|挡|受限|拒绝)"
     r"|受限于|受制于|受到?限制|被(?:关闭|关掉|切断|阻断|隔离|断开)|被禁用|被禁止|被拦|被拒|被屏蔽|被挡|拒绝了?我"
-    r"|只读权限|只有?(?:只读|查看|浏览|访客|viewer|reporter)|只有读|一直拦|一直拒|总是拒"
+    r"|只读权限|只有?(?:只读|查看|浏览|访客|viewer|reporter)|只有读|只能(?:读|看|查看|浏览)|一直拦|一直拒|总是拒"
 )
 _DENIED = re.compile(
     r"(?:域名|外部|主机|dns|服务器|远程|internal)[^,，。]{0,10}(?:解析|访问|连|ping)[^,，。]{0,2}不|解析不了"
     r"|只有[^,，。]{1,16}才(?:能|可以)|要走 ?vpn|要 ?[^,，。]{0,8}(?:token|verification|login|password|验证)"
-    r"|未找到命令|command not found|(?:返回|报|报错|提示)? ?\b(?:401|403)\b|permission denied|access denied"
+    r"|未找到命令|connection refused|not accessible|command not found|(?:返回|报|报错|提示)? ?\b(?:401|403)\b|permission denied|access denied"
     r"|forbidden|unauthorized|拒绝|超时|需要[^,，。]{0,16}(?:权限|登录|验证码|密码|密钥|授权|凭证|扫码|xcode|账号)"
     r"|必须用|被拒|在 ?(?:sso|vpn|防火墙) ?后面|人机验证|no permission|expired|not (?:logged|signed) in|unauthenticated|invalid token|could not resolve"
 )
-_ELLIPSIS = re.compile(r"^我(?:这边|这里)?(?:也|又|都)?(?:不是|没有|没|不在|拿不到|给不了|不具备)$")
+_ELLIPSIS = re.compile(r"^我(?:这边|这里)?(?:也|又|都)?(?:不知道|不是|没有|没|不在|拿不到|给不了|不具备)$")
 _ALL_THE_SAME = re.compile(r"[^,，。]{0,4}?(?:也|就|还是|仍|照样)(?:能|可以|会)")
 _ATTRIBUTE = re.compile(r"^[^,，。]{0,8}?的(?!话|原因|缘故|情况下我)")
 
@@ -150,10 +151,11 @@ _ATTRIBUTE = re.compile(r"^[^,，。]{0,8}?的(?!话|原因|缘故|情况下我)
 _UNDONE = re.compile(
     r"(?:没有|没|未|尚未|还没有|还没|没能|未能|并未|仍未|一个都没有)(?:再|被|能|去|法)?(?:在[^,，。]{1,10})?(?:测|试|抓|下载|下来|拉|装"
     r"|查|签|付|买|寄|印|刷|录|拍|填|删|动|上|连|执行|跑|部署|发布|更新|完成|提交|推送|推|创建|上传|传|发出|发送|发"
-    r"|核对|验证|改|做|运行|测试|应用|生效|成功|合并|构建|安装|上线|启动|写入|恢复|同步|建|加|做成|看|处理|迁移"
+    r"|核对|验证|改|做|运行|测试|应用|生效|成功|开始|合并|构建|安装|上线|启动|写入|恢复|同步|建|加|做成|看|处理|迁移"
     r"|上传成功|push|deploy|merge|run|publish)"
-    r"|失败(?!的?原因|后|时|的)|停在|卡在|卡住|受阻|作罢|搁置|占位|只存在本地|只在本地|只 ?commit ?在本地|还只是|未完成|没完成|待完成"
-    r"|中断|放弃|跳过|没法|拒绝"
+    r"|(?<!\d)(?<!\d )(?<!个)失败(?!的?原因|是因为|是由于|后|时|的)|停在|卡在|卡住|受阻|作罢|搁置|占位|只存在本地|只在本地|只 ?commit ?在本地|还只是|未完成|没完成|待完成"
+    r"|中断|放弃|(?<!\d)(?<!\d )跳过|没法"
+    r"|(?:克隆|推送|上传|登录|拉取|写入|合并|提交|clone|push|merge)(?:请求)?被拒"
 )
 _HANDOVER = re.compile(
     r"(?:需要|需|请|麻烦|只能|得|必须|还得|烦请|劳烦|要|只好|等)[^,，。]{0,12}(?:自己|手动|本人|亲自|自行|人工|代为)"
@@ -172,22 +174,23 @@ _DONE = re.compile(
 # What went well beside what failed.
 _ASIDE = re.compile(r"代码|其他|其余|其它|单元测试|编译|本地|草稿|文案|剩下|语法|静态检查")
 _WENT_WELL = re.compile(
-    r"改用|换了|换成|改成|绕过去|绕开|装上|申请到|借助|(?:改为|用)[^,，。]{1,10}(?:解决|完成|核对|绕)"
+    r"我(?:就|便)?用[^,，。]{1,14}(?:连|查|做|跑|测|读|取|算|拉|装|编)(?:的|了|到|出)|改用|换了|换成|改成|绕过去|绕开|装上|申请到|借助|(?:改为|用)[^,，。]{1,10}(?:解决|完成|核对|绕)"
     r"|通过[^,，。]{1,16}(?:核对|完成|验证|解决|拿到|确认)|成功(?:了)?$|(?:push|deploy|publish|merge"
     r"|build) ?(?:成功|好了|完成)|恢复正常|正常了|(?:修|搞|弄|装|连|跑|推|传)(?:好|定|上|通)了"
 )
 _EARLY = re.compile(
     r"一开始|刚开始|起初|开始时|原本|原先|最初|第一次|首次|之前|先前|本来|此前|早些时候|昨晚|昨天|上周|上次"
 )
-_THEN = re.compile(r"后来|之后|以后|随后|改用|换了|换成|重新|最终|最后|于是|终于|装上|绕过|然后|好在|幸好")
+_THEN = re.compile(r"我(?:就|便)?用|后来|之后|以后|随后|改用|换了|换成|重新|最终|最后|于是|终于|装上|绕过|然后|好在|幸好")
 _BUT = re.compile(r"但|不过|现在|已经|所以|才")
 _CONDITION = re.compile(
     r"^(?:而且|并且|但是|但|所以)?\s*(?:如果|若|如|假如|要是|一旦|万一|倘若|假设|只要|除非|即使|即便|哪怕|无论|不管"
     r"|当(?![前地天然]))"
 )
 _WHEN = re.compile(
-    r"(?<![当及暂同临小超按实随届平到这那此])时(?=\s*[a-z\ufffc]|会|就|则|将|应|才|便|$)|(?:的时候|的话|的情况下|时候)$"
+    r"(?<![当及暂同临小超按实随届平到这那此])时(?=\s*[a-z\ufffc]|会|就|则|将|应|才|便|不|仍|也|只|自动|返回|抛|提示|显示|报|$)|(?:的时候|的话|的情况下|时候)$"
 )
+_GIVEN = re.compile(r"^(?:没有|没|未|缺)[^,，。]{1,12}?(?:就|会|则|将)(?!没|无)")  # `no key makes it exit`
 _WISH = re.compile(r"如果你?(?:需要|想|要|愿意|希望|方便|同意|能|可以)|需要的话|除非|如需")
 _CONCESSION = re.compile(r"^(?:虽然|虽|尽管|即使|即便|哪怕)")
 _QUESTION = re.compile(r"[?？]\s*$|^(?:能不能|是不是|是否|为什么|为何|怎么|有没有|可不可以|要不要|难道)")
@@ -204,7 +207,8 @@ _FORBIDDEN = re.compile(
 )
 # What was tried out, or found to be wrong: told of the work, not of what stopped it.
 _TOLD = re.compile(
-    r"[种个类](?:情况|情形|场景|用例)|覆盖|[补加增]了?[^,，。:：]{0,12}(?:测试|用例)|^(?:失败|报错|根本)原因|^根因|发现[:：]$"
+    r"[种个类](?:情况|情形|场景|用例)|覆盖|[补加增]了?[^,，。:：]{0,12}(?:测试|用例|校验|检查)|^根本?原?因|发现[:：]$|%.*%"
+    r"|^(?:已经?)?(?:修复|修正|支持|新增|增加|变更|优化|改进)|(?:现在|改为|之后)会|模式"
 )
 _GOAL = re.compile(r"设计如此|预期行为|expected|已知限制|按设计|中间件|有意为之|这是规定|不再")
 
@@ -220,11 +224,13 @@ def signs(text: str) -> list[int]:
     hypothetical = False
     told = others = bool(_GOAL.search(plain) or _TOLD.search(plain))
     for clause in _clauses(plain):
-        if _CONDITION.match(clause) or _WHEN.search(clause):
+        if _CONDITION.match(clause) or _WHEN.search(clause) or _GIVEN.match(clause):
             found.append(Sign.VOID)
             hypothetical = hypothetical or not _WISH.search(clause)
             continue
         sign = Sign.VOID if hypothetical else _read(clause, others)
+        if told:
+            sign &= ~(Sign.MAYBE | Sign.REASON | Sign.UNDONE)
         if _CONCESSION.match(clause) or _SCOPE.search(clause):
             sign |= Sign.VOID
         found.append(sign)
@@ -273,13 +279,15 @@ def _inability(clause: str, others: bool) -> int:
             return Sign.NONE
         who = _who(before, clause, others)
         known = "我" in before or not after or bool(_DEEDS.match(after))
-        if "我" not in clause and _CODING.match(after):
+        if "我" not in clause and (_CODING.match(after) or (_RULE.search(found[0]) and not _SPEAKER.search(clause))):
             return Sign.MAYBE
         if who is None or not known:
             return Sign.NONE if who is False else Sign.MAYBE
         return Sign.CANNOT if who else Sign.NONE
     found = _COMPLEMENT.search(clause)
     if found is None or _NO_COMPLEMENT.search(clause):
+        return Sign.NONE
+    if clause.startswith("的", found.end()):
         return Sign.NONE
     who = _who(clause[: found.start()], clause, others)
     return Sign.NONE if who is False else Sign.CANNOT if who else Sign.MAYBE

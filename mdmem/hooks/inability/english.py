@@ -103,7 +103,7 @@ _CANNOT = _either(
 )
 _NO_WAY = _either(
     r"\bnot (?:something|a thing)(?: that)?(?: i| we)?\b|\bonly you can\b|\bno way for me\b|\bon you\b$",
-    r"\b(?:beyond|outside(?: of)?) (?:what i|my)\b|\bas far as i (?:can|could) (?:go|get)\b|\bout of my (?:hands"
+    r"\bnot (?:among|one of|part of|within) my\b|\b(?:beyond|outside(?: of)?) (?:what i|my)\b|\bas far as i (?:can|could) (?:go|get)\b|\bout of my (?:hands"
     r"|reach)\b",
 )
 _IMPOSSIBLE = re.compile(r"\bnot (?:possible|feasible|doable)\b|\bimpossible\b")
@@ -194,7 +194,7 @@ _LACK = _either(
     rf"[{THING}{CODE}].* (?:is|are|was|were|has|have) (?:empty|missing|unset|expired|disabled|blocked|unavailable"
     rf"|absent"
     r"|unreachable|down|invalid|restricted|refused|rejected|denied|off|cut off|read-only)\b",
-    r"\bcut off from\b|\bsits? behind\b|^(?:missing|lacking|insufficient) ",
+    r"^lacks? |\bcut off from\b|\bsits? behind\b|^(?:missing|lacking|insufficient) ",
     r"\b(?:is|are|was) (?:blocked|disabled|restricted|forbidden|filtered|prohibited) (?:from|in|on|by|for|here)\b",
     r"\b(?:is|are|was|have|has|given|got) none\b|\bnone (?:is|are|was|were|exists?|set|configured|available|here)\b",
 )
@@ -218,6 +218,7 @@ _NOT_SO = re.compile(
     r"|known|here|on this|in (?:this|my|the env)|open to|supported here|valid)\b"
 )
 _NEGATION = re.compile(r"\b(?:not|no|neither|nor|never|nothing)\b")
+_NOT_THERE = re.compile(r"your [\w ]+ (?:is|are) not (?:on|in|available|mounted|connected|reachable)\b")
 # `The forks have no token`: what others lack stops others, not the assistant, unless it works with what lacks it.
 _OWNER = re.compile(
     r"^(.+?) (?:(?:do|does|did) not (?:\w+ )?have|(?:has|have|had) (?:\w+ )?(?:no|not|neither|insufficient)|lacks?|lacked)\b"
@@ -231,7 +232,7 @@ _WITHOUT_IT = _either(
     r"\b(?:do|did) not (?:currently |actually )?(?:have|hold|possess|know)"
     r"(?: (?:it|that|them|those|this|one|any|here|yet|either))*(?: (?:in|on|for|at|with) (?:this|the|my|that"
     r"|your) .*)?$",
-    r"\b(?:my|our|this) [\w -]*\blacks? |\blacks?(?: it| that| them)?$|\b(?:have|got) none\b|\bhave no (?:access|permissions?|rights?|login|way)\b",
+    r"\b(?:my|our|this|i am \w+ (?:as|with|under)) [\w -]*\blacks? |\bi am \w+ as lacks? |\blacks?(?: it| that| them)?$|\b(?:have|got) none\b|\bhave no (?:access|permissions?|rights?|login|way)\b",
     r"\b(?:can|could) not (?:get|obtain|provide|do|solve|enter|supply|receive|read|access)(?: it| one| that| them"
     r"| here)*$",
     r"\b(?:am|is) not (?:its |the |an? )?(?:owner|admin|maintainer|superuser)\b|\bam not (?:one|a member|an? (?:admin|owner|maintainer)|on the list|among them)\b",
@@ -276,8 +277,11 @@ _UNDONE = _either(
     r"\b(?:did|do|have|has) not (?:yet )?(?:push|deploy|publish|run|apply|send|verif|check|test|merge|upload|execut"
     r"|creat"
     r"|start|install|complet)\w*\b",
-    r"\b(?:could|can) not be\b|(?<!no )(?<!nothing )(?<!used to )\bfail(?:s|ed|ing)?\b|\b(?:therefore|thus|so) not\b|\bnot done\b|\bunchanged\b|\buntested\b"
-    r"|\bskipped\b|\bstuck (?:at|on|in|behind)\b",
+    r"\b(?:clone|push|upload|fetch|pull|deploy\w*|writ(?:e|ing)|merge|login)\b.{0,30}? (?:was|were|got) (?:refused"
+    r"|rejected|denied|blocked)\b",
+    r"\b(?:could|can) not be\b(?! (?:told|distinguished|compared|reproduced|guessed|avoided|helped|ruled"
+    r"|undone|reverted|parsed|represented|expressed|cached|known|sure)\b)|(?<!no )(?<!nothing )(?<!used to )(?<!\d )\bfail(?:s|ed|ing)?\b|\b(?:therefore|thus|so) not\b|\bnot done\b|\bunchanged\b|\buntested\b"
+    r"|(?<!\d )\bskipped\b|\bstuck (?:at|on|in|behind)\b",
     r"\b(?:is|are|remains?) (?:still |therefore |only )?(?:missing|open|pending|unverified|local|incomplete"
     r"|placeholders?"
     r"|undone|unread|unpublished|a draft|only local|only a draft|skipped|outstanding|waiting)\b",
@@ -303,7 +307,9 @@ _DONE = re.compile(
     r"|running|built|queried|charged)\b"
 )
 _TRIED = r"(?:switched|used|installed|retried|replaced|changed|moved|went|took|found)"
+_BY_OTHER_MEANS = r"\bso i (?!(?:only|just)\b)[a-z]+ (?!.*\b(?:only|alone|just)\b).*\b(?:through|via|using|over) "
 _WORKED = _either(
+    _BY_OTHER_MEANS,
     r"\b(?:work(?:s|ed)|succeed(?:s|ed)|went through|goes through|is up|is done|fixed|resolved|got in|got through"
     r"|could verify|solved|did the trick|(?:is|are) back|corrected|unlocked|got it|gave it|granted|match)\b",
     rf"^{_TRIED} |\b\w+ed\b.* instead\b|\binstead\b.* \w+ed\b",
@@ -326,7 +332,7 @@ _EARLY = re.compile(
 _THEN = _either(
     r"\b(?:then|afterwards?|after|once|until|turned out|in the end|eventually|finally|retr(?:y|ied)|tried again"
     r"|worked around|instead|the one in|with the (?:new|right)|later)\b",
-    rf"\bso i (?:{_TRIED}|ran|fell|added|queried|worked)\b|^{_TRIED} ",
+    rf"\bso i (?:{_TRIED}|ran|fell|added|queried|worked)\b|^{_TRIED} |{_BY_OTHER_MEANS}",
 )
 _BUT = re.compile(r"\b(?:but|however|now|luckily|fortunately|yet|still|so)\b")
 _CONDITION = re.compile(
@@ -353,6 +359,8 @@ _TOLD = _either(
     r"|\broot cause\b|\b(?:was|were|is) caused by\b|\b(?:used to|no longer) fail",
     r"(?<!not )\b(?:cases?|scenarios?|covers?|covered|covering|handles?|handled|checked|such as|tests? (?:for|that))\b"
     r"|^(?:finding|why\b)",
+    r"\bnow (?:\w+ly )?(?:rejected|refused|denied|returns?|rejects?|refuses?|denies|gets?|shows?|prints?|falls?|fails?"
+    r"|raises?|answers?|says?|tells?)\b",
 )
 # The person does not want it done, or is to decide first: to ask the assistant to try all the same would be wrong, whatever it could do.
 _FORBIDDEN = _either(
@@ -391,6 +399,8 @@ def signs(text: str) -> list[int]:
             hypothetical = hypothetical or not _WISH.search(clause)
             continue
         sign = Sign.VOID if hypothetical else _read(clause, others or bool(found and _RELATIVE.match(clause)))
+        if told:
+            sign &= ~(Sign.MAYBE | Sign.REASON | Sign.UNDONE)
         if _CONCESSION.match(clause) or _SCOPE.search(clause):
             sign |= Sign.VOID
         found.append(sign)
@@ -443,7 +453,7 @@ def _inability(clause: str, others: bool) -> int:
         return _deed(after, we=bool(_WE.search(before)), placed=bool(_PLACE.search(clause)))
     if _PLACE.search(after) and not _PERSON.search(before) and "here" not in after:
         return Sign.CANNOT
-    return Sign.MAYBE if after.startswith(" be ") or not before else Sign.NONE
+    return Sign.MAYBE if (after.startswith(" be ") and _UNDONE.search(clause)) or not before else Sign.NONE
 
 
 def _deed(after: str, *, we: bool, placed: bool) -> int:
@@ -467,7 +477,8 @@ def _lack(clause: str, others: bool) -> int:
         return Sign.NONE
     things = _THING.sub(THING, clause)
     missing = _LACK.search(things) or (_NOT_SO.search(clause) and _NEGATION.search(clause))
-    if missing and not _PERSON.match(clause) and not _USED.search(clause):
+    theirs = _PERSON.match(clause) and not (place and _NOT_THERE.match(clause))
+    if missing and not theirs and not _USED.search(clause):
         return Sign.CANNOT if mine or place or (_BARE.match(things) and not others) else Sign.REASON
     if mine and _WITHOUT_IT.search(clause):
         return Sign.CANNOT
