@@ -42,7 +42,7 @@ _OTHERS = re.compile(
     rf"{_PEOPLE}|"
     r"函数|方法|解析器|代码|组件|接口|字段|请求|测试用例|按钮|"
     r"runner|api(?! ?(?:token|key|密钥))|parser|handler|user|client|request|middleware|函式|程序|脚本|线程|进程|对象|变量|类型|编译器|模块"
-    r"|fork|构建机|负载均衡|节点|网关|机器人(?!的)|会议室|测试员|传感器|库(?!存)|查询|语句|规则|同事|客服|版本|写法|pod|旧|新代码|系统设计|浏览器会|服务会|它"
+    r"|worker|方案|插件|fork|构建机|负载均衡|节点|网关|机器人(?!的)|会议室|测试员|传感器|库(?!存)|查询|语句|规则|同事|客服|版本|写法|pod|旧|新代码|系统设计|浏览器会|服务会|它"
 )
 _SUBJECT = re.compile(rf"^[^,，。]{{0,8}}?(?:的|^)(?:{_PEOPLE})")
 _REPORTED = re.compile(
@@ -62,6 +62,7 @@ _COMPLEMENT = re.compile(
     r"|不过去|不成|不出来|不通|不着)|[进上过]不去|做不到|办不到|搞不定|行不通|(?:没有?|没)(?:做成|弄成|建成|加成|[推传提登]上去|发出去"
     r"|跑起来|连上)"
 )
+_CUT_OFF = re.compile(r"[连登].?不|[进上]不去")
 _NO_COMPLEMENT = re.compile(
     r"看不出|[复重再]现不|[来去]不了|说不出|想不到|想不出|忍不住|离不开|少不了|免不了|受不了|用不了多|用不着|差不了|大不了"
     r"|对不上|谈不上|比不上|算不上|意想不到|找不出|感受不到|用不到|分不开|错不了|找不到(?:任何)?(?:问题|错误|理由"
@@ -119,7 +120,7 @@ _LACK = re.compile(
     rf"{_NOT_HAVE}(?!有?(?:改动|修改|变更|缺失|失败|过期|多余|泄露|泄漏|任何缺|问题|发现|必要|关系|影响|遗留"
     rf"|变化))[^,，。;；]{{0,14}}?(?:(?:{_THINGS})(?!控制|校验|检查|策略|管理|体系|模型|设计|点)|[a-z][a-z0-9_]*_(?:token|key|secret|password)\w*)"
     rf"|(?:{_THINGS})[^,，。]{{0,6}}?(?:缺失|不足|没有|未配置|无效|为空|是空的|满|用完|用尽|耗尽|超限|过期|不可用|失效|不够|受限|不存在|还没有"
-    rf"|没给|没配|未开通|我这里没有|我没有|不在)"
+    rf"|没给|没配|没连|没通|断了|不通|未开通|我这里没有|我没有|不在)"
     r"|(?:未|没有|没|尚未|还没|并未|未曾)(?:被)?(?:登录|认证|接(?!口|受|到)|注入|暴露|共享|下发|挂载|授权|连接|接入|开通|安装|装|sign ?in|login|logged in"
     r"|配对|绑定|联网|install)"
     r"|权限不足|权限不够|断网|(?<!支持)离线(?!时|模式|支持|包|缓存)|不能上外网|不能联网|上不了网|不允许(?:访问|连接|外网|中继|写入|执行|联网)"
@@ -131,30 +132,32 @@ _TOOL_LACK = re.compile(
     r"|[里中]也?没有$"
 )
 _BARRED = re.compile(
-    r"(?:沙箱|沙盒|环境|权限|sandbox|策略|防火墙|网络|安全组)[^,，。]{0,8}(?:限制|禁止|拦截|阻止|挡|受限|拒绝)"
-    r"|受限于|受制于|受到?限制|被(?:关闭|关掉|切断|阻断|隔离|断开)|被禁用|被禁止|被拦|被拒|被屏蔽|被挡|拒绝了?我"
+    r"(?:沙箱|沙盒|环境|权限|sandbox|策略|防火墙|网络|安全组)[^,，。]{0,8}(?:限制|禁止|拦截|阻止|挡|受限|拒绝|不允许|不让|不许)"
+    r"|受限于|受制于|受到?限制|被(?:关闭|关掉|切断|阻断|隔离|断开)|被封|被禁用|被禁止|被拦|被拒|被屏蔽|被挡|拒绝了?我"
     r"|只读权限|只有?(?:只读|查看|浏览|访客|viewer|reporter)|只有读|只能(?:读|看|查看|浏览)|一直拦|一直拒|总是拒"
 )
 _DENIED = re.compile(
     r"(?:域名|外部|主机|dns|服务器|远程|internal)[^,，。]{0,10}(?:解析|访问|连|ping)[^,，。]{0,2}不|解析不了"
     r"|只有[^,，。]{1,16}才(?:能|可以)|要走 ?vpn|要 ?[^,，。]{0,8}(?:token|verification|login|password|验证)"
-    r"|未找到命令|connection refused|not accessible|command not found|(?:返回|报|报错|提示)? ?\b(?:401|403)\b|permission denied|access denied"
+    r"|未找到命令|connection refused|not accessible|(?:not|n't) permitted|network is unreachable|eacces|eperm|环境限制|加密压缩|密码保护"
+    r"|(?:这里|这台|本机|环境)(?:机器)?是 ?(?:linux|mac|windows|arm)|[\ufffca-z_]{2,} ?(?:没有|没|未)(?:被)?(?:设置|配置|提供)|command not found|(?:返回|报|报错|提示)? ?\b(?:401|403)\b|permission denied|access denied"
     r"|forbidden|unauthorized|拒绝|超时|需要[^,，。]{0,16}(?:权限|登录|验证码|密码|密钥|授权|凭证|扫码|xcode|账号)"
     r"|必须用|被拒|在 ?(?:sso|vpn|防火墙) ?后面|人机验证|no permission|expired|not (?:logged|signed) in|unauthenticated|invalid token|could not resolve"
 )
 _ELLIPSIS = re.compile(r"^我(?:这边|这里)?(?:也|又|都)?(?:不知道|不是|没有|没|不在|拿不到|给不了|不具备)$")
+_OUTSIDER = re.compile(r"我[^,，。]{0,10}不是 ?(?:root|管理员|所有者|成员|owner|admin|member)")
 _ALL_THE_SAME = re.compile(r"[^,，。]{0,4}?(?:也|就|还是|仍|照样)(?:能|可以|会)")
 _ATTRIBUTE = re.compile(r"^[^,，。]{0,8}?的(?!话|原因|缘故|情况下我)")
 
 # --- what was left undone, and who is to do it ------------------------------------------------------------------
 
 _UNDONE = re.compile(
-    r"(?:没有|没|未|尚未|还没有|还没|没能|未能|并未|仍未|一个都没有)(?:再|被|能|去|法)?(?:在[^,，。]{1,10})?(?:测|试|抓|下载|下来|拉|装"
+    r"(?:没有|没|未|尚未|还没有|还没|没能|未能|并未|仍未|一个都没有)(?:再|被|能|去|法|实际|真正|全部)?(?:在[^,，。]{1,10})?(?:测|试|抓|下载|下来|拉|装"
     r"|查|签|付|买|寄|印|刷|录|拍|填|删|动|上|连|执行|跑|部署|发布|更新|完成|提交|推送|推|创建|上传|传|发出|发送|发"
-    r"|核对|验证|改|做|运行|测试|应用|生效|成功|开始|合并|构建|安装|上线|启动|写入|恢复|同步|建|加|做成|看|处理|迁移"
+    r"|核对|验证|改|做|运行|测试|应用|生效|成功|开始|合并|构建|安装|上线|启动|写入|恢复|同步|建|加|做成|看|编译|打包|订|续|迁移"
     r"|上传成功|push|deploy|merge|run|publish)"
     r"|(?<!\d)(?<!\d )(?<!个)失败(?!的?原因|是因为|是由于|后|时|的)|停在|卡在|卡住|受阻|作罢|搁置|占位|只存在本地|只在本地|只 ?commit ?在本地|还只是|未完成|没完成|待完成"
-    r"|中断|放弃|(?<!\d)(?<!\d )跳过|没法"
+    r"|中断|放弃|(?<!\d)(?<!\d )跳过"
     r"|(?:克隆|推送|上传|登录|拉取|写入|合并|提交|clone|push|merge)(?:请求)?被拒"
 )
 _HANDOVER = re.compile(
@@ -196,7 +199,7 @@ _CONCESSION = re.compile(r"^(?:虽然|虽|尽管|即使|即便|哪怕)")
 _QUESTION = re.compile(r"[?？]\s*$|^(?:能不能|是不是|是否|为什么|为何|怎么|有没有|可不可以|要不要|难道)")
 _SCOPE = re.compile(
     r"你(?:只|说|没让|没有让|没要求|要求)|不在[^,，。]{0,8}范围|按你的|等你(?:的)?(?:确认|批准|同意|点头)|不属于"
-    r"|先请你确认|你先看"
+    r"|先请你确认|你先看|按设计|设计如此|有意为之|故意|怎么办"
 )
 # The person does not want it done: to ask the assistant to try all the same would be wrong, whatever it could do.
 _FORBIDDEN = re.compile(
@@ -208,7 +211,7 @@ _FORBIDDEN = re.compile(
 # What was tried out, or found to be wrong: told of the work, not of what stopped it.
 _TOLD = re.compile(
     r"[种个类](?:情况|情形|场景|用例)|覆盖|[补加增]了?[^,，。:：]{0,12}(?:测试|用例|校验|检查)|^根本?原?因|发现[:：]$|%.*%"
-    r"|^(?:已经?)?(?:修复|修正|支持|新增|增加|变更|优化|改进)|(?:现在|改为|之后)会|模式"
+    r"|^(?:已经?)?(?:修复|修正|支持|新增|增加|变更|优化|改进)|默认(?:会|拒绝|不|禁)|\breview\b|评审|走查|(?:现在|改为|之后)会|模式"
 )
 _GOAL = re.compile(r"设计如此|预期行为|expected|已知限制|按设计|中间件|有意为之|这是规定|不再")
 
@@ -282,19 +285,22 @@ def _inability(clause: str, others: bool) -> int:
         if "我" not in clause and (_CODING.match(after) or (_RULE.search(found[0]) and not _SPEAKER.search(clause))):
             return Sign.MAYBE
         if who is None or not known:
-            return Sign.NONE if who is False else Sign.MAYBE
-        return Sign.CANNOT if who else Sign.NONE
+            return Sign.MAYBE if who or (who is None and known) else Sign.NONE
+        # Without a word of who it is, a reason has to stand near.
+        return Sign.NONE if not who else Sign.CANNOT if _SPEAKER.search(clause) else Sign.MAYBE
     found = _COMPLEMENT.search(clause)
     if found is None or _NO_COMPLEMENT.search(clause):
         return Sign.NONE
     if clause.startswith("的", found.end()):
         return Sign.NONE
     who = _who(clause[: found.start()], clause, others)
-    return Sign.NONE if who is False else Sign.CANNOT if who else Sign.MAYBE
+    if who is False:
+        return Sign.NONE
+    return Sign.CANNOT if _SPEAKER.search(clause) else Sign.REASON if _CUT_OFF.search(found[0]) else Sign.MAYBE
 
 
 def _lack(clause: str, others: bool) -> int:
-    if _ELLIPSIS.search(clause):
+    if _ELLIPSIS.search(clause) or _OUTSIDER.search(clause):
         return Sign.CANNOT
     found = _LACK.search(clause) or _TOOL_LACK.search(clause)
     if found is None:
@@ -307,4 +313,4 @@ def _lack(clause: str, others: bool) -> int:
     if named or _ALL_THE_SAME.match(after) or re.search(r"泄露|泄漏|过期的|后顾|问题", clause):
         return Sign.NONE
     who = _who(before, clause, others)
-    return Sign.NONE if who is False else Sign.CANNOT if who else Sign.REASON
+    return Sign.NONE if who is False else Sign.CANNOT if _SPEAKER.search(clause) else Sign.REASON

@@ -78,7 +78,7 @@ _MINE = _either(
     r"\bmy(?: \w+){0,2} (?:tokens?|role|keys?|account|permissions?|tools?|toolset|tooling|credentials?|user|login"
     rf"|access|rights|privileges|identity|network|connection|scopes?|{_HOUSES})\b",
     r"\bmine\b",
-    r"\b(?:this|the current|our|the)(?: \w+)? (?:sandbox|session|environment|workspace)\b",
+    r"\b(?:(?:this|our)(?: \w+)?|the(?: current| agent| build)?) (?:sandbox|session|environment|workspace)\b",
     rf"\bthis(?: \w+)? (?:{_HOUSES}|runner|server|agent|account|token)\b",
 )
 _PLACE = _either(
@@ -102,6 +102,7 @@ _CANNOT = _either(
     r"|credentials) to\b",
 )
 _NO_WAY = _either(
+    r"\bnothing (?:that )?i (?:can|could) (?:do|test|run|check|verify|deploy|push)\b|\boff[- ]limits (?:for|to) me\b",
     r"\bnot (?:something|a thing)(?: that)?(?: i| we)?\b|\bonly you can\b|\bno way for me\b|\bon you\b$",
     r"\bnot (?:among|one of|part of|within) my\b|\b(?:beyond|outside(?: of)?) (?:what i|my)\b|\bas far as i (?:can|could) (?:go|get)\b|\bout of my (?:hands"
     r"|reach)\b",
@@ -112,7 +113,8 @@ _STUCK = _either(
     r"\b(?:i|we) (?:am|are|was|were) (?:\w+ )?not (?:(?:logged|signed) in|authenticated|authori[sz]ed|connected"
     r"|permitted"
     r"|allowed)\b",
-    r"\bi (?:had|have) to (?:stop|give up|skip|leave)\b|\bi got (?:stuck|blocked)\b",
+    r"\bi am (?:only )?(?:an? )?(?:unprivileged|anonymous|guest|viewer|logged out|not root)\b",
+    r"\bi (?:had to|have to|must) (?:stop|give up|skip|leave)\b|\bi got (?:stuck|blocked)\b",
     r"^(?:i am |currently |still )?blocked(?: (?:on|by) .*)?$|\b(?:hit|ran into|run into) a (?:wall|roadblock"
     r"|dead end)\b",
 )
@@ -121,7 +123,7 @@ _HARMLESS = re.compile(
     r"^(?: \w+ly)? ?(?:"
     + _listed(
         """recommend; suggest; advise; endorse; wait; thank; stress; emphasi[sz]e; overstate; overemphasi[sz]e; imagine;
-        think; guess; say; tell; promise; guarantee; vouch; agree; resist; believe; be; remember; recall; decide; spot;
+        think; guess; say; tell; promise; guarantee; vouch; agree; resist; believe; be; happen; occur; remember; recall; decide; spot;
         notice; detect; reproduce; make (?:it|this|them) (?:fail|crash|break); break; crash; explain; justify; blame;
         complain; argue; condone; comply; help; assist; support; provide; discuss; in good; speak; comment; rule out;
         find; see (?:why|how|any|anyone|a|anything|what|where|much|no|that|it|the
@@ -188,22 +190,16 @@ _LACK = _either(
     rf"\b(?:have|has|had|with|got|having) (?:currently )?(?:no|neither|insufficient|zero) {_MANY}{THING}",
     rf"\b(?:lack|lacks|lacked|lacking|am missing|are missing|still missing) {_SOME}{_MANY}{THING}",
     rf"\b(?:have|has) (?:only )?(?:read-only|view-only|limited) {THING}|\bonly (?:have|has|got) (?:read|view)\b",
-    rf"\b(?:no|neither|not any|not an?) {_NONE}{_MANY}[{THING}{CODE}]",
+    rf"\b(?:no|neither|not any|not an?) {_NONE}{_MANY}[{THING}{CODE}]"
+    r"(?=$| (?!(?:check|control|policy|rule|test|handling|error|message)s?\b))",
     r"\bno (?:[\w-]+ ){1,3}(?:(?:is|are|was|were) )?(?:configured|available|installed|set|provided|mounted|attached"
     r"|connected)\b",
-    rf"[{THING}{CODE}].* (?:is|are|was|were|has|have) (?:empty|missing|unset|expired|disabled|blocked|unavailable"
+    rf"[{THING}{CODE}].* (?:is|are|was|were|has|have) (?:both |all |still )?(?:empty|missing|unset|expired|disabled|blocked|unavailable"
     rf"|absent"
     r"|unreachable|down|invalid|restricted|refused|rejected|denied|off|cut off|read-only)\b",
     r"^lacks? |\bcut off from\b|\bsits? behind\b|^(?:missing|lacking|insufficient) ",
     r"\b(?:is|are|was) (?:blocked|disabled|restricted|forbidden|filtered|prohibited) (?:from|in|on|by|for|here)\b",
     r"\b(?:is|are|was|have|has|given|got) none\b|\bnone (?:is|are|was|were|exists?|set|configured|available|here)\b",
-)
-_BARE = _either(
-    rf"^(?:no|insufficient|not enough) {_NONE}{_MANY}{THING}"
-    r"(?=$| (?:for|to|on|in|here|from|at|of|with|yet|set|configured|available|so|is|are|was|were|that|and)\b)",
-    r"^(?:missing|lacking"
-    r"|insufficient) ",
-    r"^not (?:authenticated|authori[sz]ed|(?:logged|signed) in|connected)\b",
 )
 _USED = re.compile(
     r"\b(?:needed|required|necessary|concerns?|objections?|doubts?|preferences?|leaked"
@@ -221,7 +217,7 @@ _NEGATION = re.compile(r"\b(?:not|no|neither|nor|never|nothing)\b")
 _NOT_THERE = re.compile(r"your [\w ]+ (?:is|are) not (?:on|in|available|mounted|connected|reachable)\b")
 # `The forks have no token`: what others lack stops others, not the assistant, unless it works with what lacks it.
 _OWNER = re.compile(
-    r"^(.+?) (?:(?:do|does|did) not (?:\w+ )?have|(?:has|have|had) (?:\w+ )?(?:no|not|neither|insufficient)|lacks?|lacked)\b"
+    r"^(.+?) (?:(?:do|does|did) not (?:\w+ )?have|(?:has|have|had) (?:\w+ )?(?:no|not|neither|none|insufficient)|lacks?|lacked)\b"
 )
 _HELD = re.compile(
     rf"\b(?:it|which|there|tokens?|keys?|accounts?|users?|roles?|credentials?|pat|identity|profile|login|server|runner"
@@ -257,6 +253,7 @@ _DENIED = _either(
     r"\bonly (?:reachable|accessible|available|possible) (?:via|from|over|through|with|inside)\b",
     r"\b(?:is|are|was|were) (?:denied|disallowed|prohibited)\b",
     r"\b(?:did|does|do|is|are|was|were) not (?:respond|answer|connect|responding|answering)\b|\bno (?:response|answer)\b",
+    r"\bcaptchas?\b|\b(?:am|is) on (?:linux|macos|a mac|windows|arm)\b|\benvironment (?:limit|restriction|constraint)",
     r"\b(?:login|password|two-factor|2fa|captcha|mfa) (?:is )?(?:required|wall|prompt)\b",
 )
 _AT_ME = re.compile(r"\b(?:at|gives?|gave|shows?|showed) me\b|\bi (?:just |only )?(?:keep|kept) (?:getting|seeing)\b")
@@ -267,12 +264,13 @@ _REQUIRES = re.compile(
 
 # --- what was left undone, and who is to do it ------------------------------------------------------------------
 
+_NOTHING_WRONG = re.compile(r"\b(?:nothing|none|no \w+) (?:is|are|was|were|has been) (?:now )?(?:blocked|missing|denied|lost|affected)\b")
 _UNDONE = _either(
     r"\b(?:has|have|had|was|were|is|are|did) (?:therefore |still |thus |so )?(?:not|never)(?: yet"
     r"| therefore)?(?: been)?"
     r" (?!connected|authenticated|authori[sz]ed|allowed|permitted|supported|configured|needed|required|listed|related"
     r"|affected|expected|used)"
-    r"(?:[a-z]+ed|sent|run|done|built|set|put|happen|get|go|gone|written|take|taken|work|manage|succeed|finish|reach"
+    r"(?:[a-z]+ed|sent|run|seen|done|built|set|put|happen|get|go|gone|written|take|taken|work|manage|succeed|finish|reach"
     r"|in the|on the|there|on \w+ yet)\b",
     r"\b(?:did|do|have|has) not (?:yet )?(?:push|deploy|publish|run|apply|send|verif|check|test|merge|upload|execut"
     r"|creat"
@@ -285,7 +283,7 @@ _UNDONE = _either(
     r"\b(?:is|are|remains?) (?:still |therefore |only )?(?:missing|open|pending|unverified|local|incomplete"
     r"|placeholders?"
     r"|undone|unread|unpublished|a draft|only local|only a draft|skipped|outstanding|waiting)\b",
-    r"\bstill (?:has|have|needs?|missing|belong|a draft|to be|sitting|waiting|only)\b|\bnothing (?:was|has|is|could)\b",
+    r"\bstill (?:has|have|needs?|missing|belong|a draft|to be|sitting|waiting|only)\b|\bnothing (?:was|has|is|could|(?!fail|chang|need)\w+ed|sent|done)\b",
     r"\bi (?:had to )?(?:stop|stopped|gave up)\b|\bnot (?:yet )?(?:applied|deployed|pushed|published|sent|run|tested"
     r"|verified)\b",
 )
@@ -351,6 +349,7 @@ _REPORT = re.compile(
 )
 _SCOPE = _either(
     r"\byou (?:only |just )?(?:asked|said|told|did not ask|wanted)\b(?! for\b)|\bout(?:side)?(?: of)?(?: the)? scope\b",
+    r"\bby design\b|\bon purpose\b|\b(?:intentional|deliberate)ly\b|\bas (?:designed|intended|expected)\b",
     r"\bnot part of\b|\bwas not asked\b|\bas (?:requested|agreed)\b|\byour (?:approval|go-ahead|confirmation|ok)\b",
 )
 # What was wrong, or is in a list of what was tried out: told of the work, not of what stopped it.
@@ -420,6 +419,8 @@ def _speaks_of_others(clause: str, before: bool) -> bool:
 
 
 def _read(clause: str, others: bool) -> int:
+    if _NOTHING_WRONG.search(clause):
+        return Sign.NONE
     bare = _HEAD.sub("", clause)
     sign = _inability(bare, others) | _lack(bare, others)
     for what, pattern in _AROUND:
@@ -453,7 +454,7 @@ def _inability(clause: str, others: bool) -> int:
         return _deed(after, we=bool(_WE.search(before)), placed=bool(_PLACE.search(clause)))
     if _PLACE.search(after) and not _PERSON.search(before) and "here" not in after:
         return Sign.CANNOT
-    return Sign.MAYBE if (after.startswith(" be ") and _UNDONE.search(clause)) or not before else Sign.NONE
+    return Sign.MAYBE if after.startswith(" be ") and _UNDONE.search(clause) else Sign.NONE
 
 
 def _deed(after: str, *, we: bool, placed: bool) -> int:
@@ -479,7 +480,7 @@ def _lack(clause: str, others: bool) -> int:
     missing = _LACK.search(things) or (_NOT_SO.search(clause) and _NEGATION.search(clause))
     theirs = _PERSON.match(clause) and not (place and _NOT_THERE.match(clause))
     if missing and not theirs and not _USED.search(clause):
-        return Sign.CANNOT if mine or place or (_BARE.match(things) and not others) else Sign.REASON
+        return Sign.CANNOT if mine or place else Sign.REASON
     if mine and _WITHOUT_IT.search(clause):
         return Sign.CANNOT
     return Sign.REASON if missing or barred or denied or _REQUIRES.search(things) else Sign.NONE
