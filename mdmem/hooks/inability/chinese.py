@@ -31,7 +31,7 @@ _OPENER = (
 )
 _OPENERS = re.compile(rf"^(?:(?:{_any(_OPENER)})\s*)+")
 _SPEAKER = re.compile(
-    r"我(?!们的?(?:客户|用户))|本机|本环境|这个(?:容器|机器|环境|会话|终端|系统|主机)|这边|这里|这台|此环境|当前(?:的)?(?:环境|会话|账号|账户|沙箱|机器|终端"
+    r"我(?!们的?(?:客户|用户))|本机|本环境|这个 ?(?:shell|terminal|session|容器|机器|环境|会话|终端|系统|主机)|这边|这里|这台|此环境|当前(?:的)?(?:环境|会话|账号|账户|沙箱|机器|终端"
     r"|权限)|沙箱|沙盒|sandbox|环境(?:里|中|变量|没|无)|该环境|本会话|终端里|会话(?:里|中|没)"
 )
 _PEOPLE = (
@@ -64,7 +64,7 @@ _COMPLEMENT = re.compile(
 )
 _CUT_OFF = re.compile(r"[连登].?不|[进上]不去")
 _NO_COMPLEMENT = re.compile(
-    r"看不出|[复重再]现不|[来去]不了|说不出|想不到|想不出|忍不住|离不开|少不了|免不了|受不了|用不了多|用不着|差不了|大不了"
+    r"看不出|[判推]断不|分辨不|区分不|确定不|分不清|[复重再]现不|[来去]不了|说不出|想不到|想不出|忍不住|离不开|少不了|免不了|受不了|用不了多|用不着|差不了|大不了"
     r"|对不上|谈不上|比不上|算不上|意想不到|找不出|感受不到|用不到|分不开|错不了|找不到(?:任何)?(?:问题|错误|理由"
     r"|bug)"
 )
@@ -89,12 +89,12 @@ _HARMLESS = re.compile(
         保证 推荐 建议 复现 重现 想象 同意 忍 确定 断言 确保 排除 接受 忽视 忽略 理解 判断 发现 丢 替代 区分
         再让 让它 让其 崩溃 低估 小看 否认 说 算 被 多 再 撤回 撤销 逆 帮你编写 帮你写 帮助你绕 协助你 提供
         编写恶意 昧着 预测 承诺 苟同 一概而论 两全 自己写入 更 只 不 相信 容忍 看出 透露 评论 评价 代表 解释
-        复述 想出 认同 赞同 妄下 下结论 量化 预判 预知 预料 忘 错过 否定 草率 责怪 支持
+        替你决定 帮你决定 替你选 替你做主 替你判断 决定 复述 想出 认同 赞同 妄下 下结论 量化 预判 预知 预料 忘 错过 否定 草率 责怪 支持
         """
     )
     + r")"
 )
-_CODING = re.compile(r"^(?:直接|再|简单)?(?:用 ?[a-z\ufffc]|改成|改为|换成|写成|省略|去掉|合并成|拆|复用|继承|内联)")
+_CODING = re.compile(r"^(?:直接|再|简单)?(?:继续|开始|往下|推进|用 ?[a-z\ufffc]|改成|改为|换成|写成|省略|去掉|合并成|拆|复用|继承|内联)")
 _NAMED = re.compile(
     r"的(?:问题|错误|故障|缺陷|情况|现象|bug|用户|客户|请求|场景)"
 )  # `the problem that one can't log in`
@@ -109,7 +109,7 @@ _THINGS = _any(
     token tokens key keys access permission permissions credentials credential secret secrets network vpn ssh sudo
     root kubeconfig api_key api docker kubectl helm gpu smtp webhook password
     account login role license licence display browser xcode keystore sso mac 能力 办法 途径 资格 手机 验证码 摄像头
-    scope 磁盘 空间 串口 打印机 编译器 工具链 客户端 插件 接口权限 入口 后台 vpn 代理 管理员 签名
+    scope 磁盘 空间 权杖 串口 打印机 编译器 工具链 客户端 插件 接口权限 入口 后台 vpn 代理 管理员 签名
     """
 )
 _NOT_HAVE = (
@@ -139,7 +139,7 @@ _BARRED = re.compile(
 _DENIED = re.compile(
     r"(?:域名|外部|主机|dns|服务器|远程|internal)[^,，。]{0,10}(?:解析|访问|连|ping)[^,，。]{0,2}不|解析不了"
     r"|只有[^,，。]{1,16}才(?:能|可以)|要走 ?vpn|要 ?[^,，。]{0,8}(?:token|verification|login|password|验证)"
-    r"|未找到命令|connection refused|not accessible|(?:not|n't) permitted|network is unreachable|eacces|eperm|环境限制|加密压缩|密码保护"
+    r"|未找到命令|connection refused|auth\w* failed|not accessible|(?:not|n't) permitted|network is unreachable|eacces|eperm|环境限制|加密压缩|密码保护"
     r"|(?:这里|这台|本机|环境)(?:机器)?是 ?(?:linux|mac|windows|arm)|[\ufffca-z_]{2,} ?(?:没有|没|未)(?:被)?(?:设置|配置|提供)|command not found|(?:返回|报|报错|提示)? ?\b(?:401|403)\b|permission denied|access denied"
     r"|forbidden|unauthorized|拒绝|超时|需要[^,，。]{0,16}(?:权限|登录|验证码|密码|密钥|授权|凭证|扫码|xcode|账号)"
     r"|必须用|被拒|在 ?(?:sso|vpn|防火墙) ?后面|人机验证|no permission|expired|not (?:logged|signed) in|unauthenticated|invalid token|could not resolve"
@@ -152,11 +152,11 @@ _ATTRIBUTE = re.compile(r"^[^,，。]{0,8}?的(?!话|原因|缘故|情况下我)
 # --- what was left undone, and who is to do it ------------------------------------------------------------------
 
 _UNDONE = re.compile(
-    r"(?:没有|没|未|尚未|还没有|还没|没能|未能|并未|仍未|一个都没有)(?:再|被|能|去|法|实际|真正|全部)?(?:在[^,，。]{1,10})?(?:测|试|抓|下载|下来|拉|装"
+    r"(?:没有|没|未|尚未|还没有|还没|没能|未能|并未|仍未|一个都没有)(?:再|被|能|去|实际|真正|全部){0,2}(?:在[^,，。]{1,10})?(?:测|试|抓|下载|下来|拉|装"
     r"|查|签|付|买|寄|印|刷|录|拍|填|删|动|上|连|执行|跑|部署|发布|更新|完成|提交|推送|推|创建|上传|传|发出|发送|发"
     r"|核对|验证|改|做|运行|测试|应用|生效|成功|开始|合并|构建|安装|上线|启动|写入|恢复|同步|建|加|做成|看|编译|打包|订|续|迁移"
     r"|上传成功|push|deploy|merge|run|publish)"
-    r"|(?<!\d)(?<!\d )(?<!个)失败(?!的?原因|是因为|是由于|后|时|的)|停在|卡在|卡住|受阻|作罢|搁置|占位|只存在本地|只在本地|只 ?commit ?在本地|还只是|未完成|没完成|待完成"
+    r"|(?<!\d)(?<!\d )(?<!个)失败(?!的?原因|是因为|是由于|后|时|的)|停在|卡在|卡住|受阻|作罢|搁置|占位|只在 ?local|只存在本地|只在本地|只 ?commit ?在本地|还只是|未完成|没完成|待完成"
     r"|中断|放弃|(?<!\d)(?<!\d )跳过"
     r"|(?:克隆|推送|上传|登录|拉取|写入|合并|提交|clone|push|merge)(?:请求)?被拒"
 )
@@ -282,7 +282,7 @@ def _inability(clause: str, others: bool) -> int:
             return Sign.NONE
         who = _who(before, clause, others)
         known = "我" in before or not after or bool(_DEEDS.match(after))
-        if "我" not in clause and (_CODING.match(after) or (_RULE.search(found[0]) and not _SPEAKER.search(clause))):
+        if _CODING.match(after) or (_RULE.search(found[0]) and not _SPEAKER.search(clause)):
             return Sign.MAYBE
         if who is None or not known:
             return Sign.MAYBE if who or (who is None and known) else Sign.NONE

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from mdmem.hooks.inability.prose import CODE
 from mdmem.hooks.inability.signs import Sign
+from mdmem.hooks.inability.spelling import plain_english
 
 THING = "\ufffb"  # stands for one of _THINGS
 
@@ -23,43 +24,13 @@ def _listed(words: str) -> str:
     return "|".join(sorted((word.strip() for word in words.split(";") if word.strip()), key=len, reverse=True))
 
 
-# --- one spelling for what has several ----------------------------------------------------------------------
-
-_NO_APOSTROPHE = re.compile(
-    r"\b(ca|could|do|does|did|was|were|is|are|has|have|had|wo|would|should)nt\b|\b(i)(m|ve|ll)\b"
-)
-_NEGATED = re.compile(r"\b(ca|wo|sha|ai|[a-z]+?)n't\b")
-_WHOLE = {"ca": "can", "wo": "will", "sha": "shall", "ai": "is"}
-_SHORT = re.compile(r"(?<=\w)'(m|ve|re|ll|d)\b|(?:(?<=\bthere)|(?<=\bhere)|(?<=\bit)|(?<=\bthat))'s\b")
-_LONG = {"m": " am", "ve": " have", "re": " are", "ll": " will", "d": " would"}
-_TYPOS = {
-    "acces": "access",
-    "unabel": "unable",
-    "couldt": "could not",
-    "permision": "permission",
-    "permisions": "permissions",
-    "credental": "credential",
-    "credentals": "credentials",
-}
-_TYPO = re.compile(rf"\b(?:{'|'.join(_TYPOS)})\b")
-
-
-def _plain(text: str) -> str:
-    """Lower case, `can not` for can't, cant and cannot, `i have` for I've."""
-    text = text.lower().replace("’", "'").replace("‘", "'").replace("cannot", "can not")
-    text = _NO_APOSTROPHE.sub(lambda m: f"{m[1]}n't" if m[1] else f"i'{m[3]}", text)
-    text = _NEGATED.sub(lambda m: f"{_WHOLE.get(m[1], m[1])} not", text)
-    text = _SHORT.sub(lambda m: _LONG[m[1]] if m[1] else " is", text)
-    return _TYPO.sub(lambda m: _TYPOS[m[0]], text)
-
-
 # --- clauses --------------------------------------------------------------------------------------------------
 
 _JOINERS = (
     "but|so|because|since|although|though|even though|while|whereas|however|therefore|thus|yet|until|unless|once|which"
     "|that|who|if|when|whenever|after|and|or|then|due to|as"
 )
-_SPLIT = re.compile(rf"\s*(?:[,;()–—，；：（）]|:(?!\w))+\s*|\s+-{{1,2}}\s+|(?<!\bof)\s+(?=(?:{_JOINERS})\b)")
+_SPLIT = re.compile(rf"\s*(?:[,;()–—，；：（）]|:(?!\w))+\s*|\s+-{{1,2}}\s+|(?<!\bof)(?<!\bdo)\s+(?=(?:{_JOINERS})\b)")
 _HEAD = re.compile(
     rf"^(?:(?:{_JOINERS}|also|hence|even|still|sorry|unfortunately|sadly|regrettably|apologies|currently|right now"
     r"|at the moment|at present|for now|i am afraid|i am sorry|note|again|instead|well|status)\b[ ,]*)+"
@@ -84,7 +55,7 @@ _MINE = _either(
 _PLACE = _either(
     r"\bfrom here\b|\bhere\b(?! is\b| are\b)|\b(?:for|to) me\b|\b(?:on|from) my (?:side|end|own)\b",
     rf"\b(?:from|in|on|of|inside|within|by|to|at|with) (?:this|my|the current|our)(?: [\w-]+){{0,2}}? (?:{_HOUSES})\b",
-    r"\b(?:in|inside|within|from|by) (?:the|a) (?:sandbox|session|environment)\b",
+    r"\b(?:in|inside|within|from|by) (?:the|a) (?:sandbox|session|environment)\b|\bfrom a (?:terminal|shell)\b",
 )
 
 # --- what can't be done ---------------------------------------------------------------------------------------
@@ -93,7 +64,7 @@ _BE = "(?:(?:am|is|are|was|were|been) )?"
 _CANNOT = _either(
     r"\b(?:can|could) (?:\w+ly |also |still |just )?not(?: yet| currently| even| really| actually)?(?: be able to)?\b",
     rf"\b{_BE}not(?: \w+ly| yet| currently)?(?: been)? able to\b",
-    rf"^not (?:push|write|deploy|merge|publish|edit|create|apply|upload|delete)\b|\b{_BE}unable to\b|\b(?:has|have) never been able to\b|\bfailed to\b|\bincapable of\b",
+    rf"^not(?= (?:push|write|deploy|merge|publish|edit|create|apply|upload|delete)\b)|\b{_BE}unable to\b|\b(?:has|have) never been able to\b|\bfailed to\b|\bincapable of\b",
     rf"\b{_BE}not(?: \w+ly)? (?:allowed|permitted|authori[sz]ed|in a position|equipped) to\b",
     r"\b(?:have|has|is|see) (?:no|not any|not a)(?: \w+)?"
     r" (?:way|means|ability|possibility|option|chance|method)(?: for me)? (?:to|of)\b",
@@ -103,7 +74,7 @@ _CANNOT = _either(
 )
 _NO_WAY = _either(
     r"\bnothing (?:that )?i (?:can|could) (?:do|test|run|check|verify|deploy|push)\b|\boff[- ]limits (?:for|to) me\b",
-    r"\bnot (?:something|a thing)(?: that)?(?: i| we)?\b|\bonly you can\b|\bno way for me\b|\bon you\b$",
+    r"\bnot (?:something|a thing)(?: that)?(?: i| we)?\b|\bonly you can\b|\bcan not be \w+ by me\b|\bno way for me\b|\bon you\b$",
     r"\bnot (?:among|one of|part of|within) my\b|\b(?:beyond|outside(?: of)?) (?:what i|my)\b|\bas far as i (?:can|could) (?:go|get)\b|\bout of my (?:hands"
     r"|reach)\b",
 )
@@ -144,15 +115,21 @@ _SEEING = re.compile(
     r"(?:screen|display|dashboard|browser|page|images?|logs?|ui|gui|window|layout|monitor|desktop|inbox"
     r"|credentials?|tokens?|(?:api )?keys?|password|account|login|kubeconfig)\b"
 )
-# Deeds on code: what stands in their way is more often the code itself.
-_CODING = _either(
-    r"^(?: \w+ly)? (?:rename|inline|split|refactor|simplify|reuse|cast|convert|extract|keep|drop|use|replace|pass"
-    r"|return"
-    r"|represent|express|reduce|type|see)\b",
-    r"^(?: \w+ly)? make (?:it|this|these|them|that|the|an?)\b"
-    r"(?! \w*(?:payment|purchase|call|change|deposit|request|reservation|booking|connection|backup|commit|order"
-    r"|transfer))",
+# What reaches out of the code, and so is stopped by a want of access; of any other deed a reason must be told as well.
+_WORLDLY = re.compile(
+    r"^(?: physically\b| make (?:\w+ ){0,2}?(?:payment|purchase|call|deposit|reservation|booking|order|transfer)s?\b"
+    r"| get (?:in|into|access|through|to|past|behind)\b|(?: \w+ly)?(?: to)? ?(?:(?:re)?(?:"
+    + _listed(
+        """run; verify; open; push; check; deploy; build; log (?:in|on|into); sign; send; publish; reach; connect; roll (?:it )?out;
+        install; confirm; download; pull; upload; fetch; read; access; relay; contact; enter; scrape; flip; mount; ssh;
+        interact; print; compile; click; execute; post; book; start the; order; buy; pay; call; ring; email; message; invite;
+        browse; view; apply; rotate; delete; merge; tag; release; test; query; play; close; listen; hear; watch; look at;
+        flash; scan; clone; authenticate; launch; monitor; ping; submit; approve; provision; transfer; schedule; screenshot;
+        render; preview; inspect; perform; create; write; attach; reserve; restart; stop; sync; trigger; unlock; validate; try"""
+    )
+    + r")(?:ing)?\b|$))"
 )
+_CODING = re.compile(r"^(?: \w+ly)? (?:use|rename|inline|extract|simplify|reuse|cast|replace|pass|return|infer|keep)\b")
 _TRADE = _either(
     r"\bwithout (?:\w+ly )?(?!access|network|internet|credentials|login|permission)\w+ing\b|\bany ?more\b"
     r"|\bno longer\b",
@@ -197,6 +174,7 @@ _LACK = _either(
     rf"[{THING}{CODE}].* (?:is|are|was|were|has|have) (?:both |all |still )?(?:empty|missing|unset|expired|disabled|blocked|unavailable"
     rf"|absent"
     r"|unreachable|down|invalid|restricted|refused|rejected|denied|off|cut off|read-only)\b",
+    rf"\bwithout (?:your|the|an?|any) {_MANY}{THING}",
     r"^lacks? |\bcut off from\b|\bsits? behind\b|^(?:missing|lacking|insufficient) ",
     r"\b(?:is|are|was) (?:blocked|disabled|restricted|forbidden|filtered|prohibited) (?:from|in|on|by|for|here)\b",
     r"\b(?:is|are|was|have|has|given|got) none\b|\bnone (?:is|are|was|were|exists?|set|configured|available|here)\b",
@@ -210,7 +188,7 @@ _USED = re.compile(
 _NOT_SO = re.compile(
     r"\b(?:am|is|are|was|were|be|been|not|neither) (?:currently |yet )?(?:not |nor )?(?:currently |yet |even |any )?"
     r"(?:authenticated|logged in|signed in|authori[sz]ed|connected|permitted|allowed|installed|available|configured"
-    r"|reachable|attached|set up|set|present|accessible|provisioned|mounted|exposed|passed|visible|defined|enrolled|paired|plugged in|accepted"
+    r"|reachable|attached|set up|set|present|accessible|provisioned|writable|readable|shared with|mounted|exposed|passed|visible|defined|enrolled|paired|plugged in|accepted"
     r"|known|here|on this|in (?:this|my|the env)|open to|supported here|valid)\b"
 )
 _NEGATION = re.compile(r"\b(?:not|no|neither|nor|never|nothing)\b")
@@ -253,7 +231,8 @@ _DENIED = _either(
     r"\bonly (?:reachable|accessible|available|possible) (?:via|from|over|through|with|inside)\b",
     r"\b(?:is|are|was|were) (?:denied|disallowed|prohibited)\b",
     r"\b(?:did|does|do|is|are|was|were) not (?:respond|answer|connect|responding|answering)\b|\bno (?:response|answer)\b",
-    r"\bcaptchas?\b|\b(?:am|is) on (?:linux|macos|a mac|windows|arm)\b|\benvironment (?:limit|restriction|constraint)",
+    r"\b(?:absent|unavailable|missing) (?:here|on|in|from)\b|\b(?:can|could) not be (?:reached|accessed|contacted)\b",
+    r"\bcaptchas?\b|\bpaywall\b|\b(?:am|is) on (?:linux|macos|a mac|windows|arm)\b|\benvironment (?:limit|restriction|constraint)",
     r"\b(?:login|password|two-factor|2fa|captcha|mfa) (?:is )?(?:required|wall|prompt)\b",
 )
 _AT_ME = re.compile(r"\b(?:at|gives?|gave|shows?|showed) me\b|\bi (?:just |only )?(?:keep|kept) (?:getting|seeing)\b")
@@ -384,7 +363,7 @@ _AROUND = (
 
 def signs(text: str) -> list[int]:
     """The signs of each clause, in order."""
-    plain = _plain(text)
+    plain = plain_english(text)
     if plain.endswith(("?", "？")) and _ASKED.match(_HEAD.sub("", plain)):
         return [Sign.VOID]
     if _FORBIDDEN.search(plain):
@@ -463,7 +442,9 @@ def _deed(after: str, *, we: bool, placed: bool) -> int:
         return Sign.CANNOT
     if _HARMLESS.match(after):
         return Sign.NONE
-    return Sign.MAYBE if _CODING.match(after) or (we and not placed) else Sign.CANNOT
+    if _CODING.match(after):
+        return Sign.MAYBE
+    return Sign.CANNOT if placed or (_WORLDLY.match(after) and not we) else Sign.MAYBE
 
 
 def _lack(clause: str, others: bool) -> int:
