@@ -134,7 +134,7 @@ _LACK = re.compile(
     rf"|(?:{_THINGS})[^,，。]{{0,6}}?(?:缺失|不足|没有|未配置|无效|为空|是空的|满|用完|用尽|耗尽|超限|过期|不可用"
     rf"|失效|不够|受限|不存在|还没有"
     rf"|没给|没配|没连|没通|断了|不通|未开通|我这里没有|我没有|不在)"
-    r"|(?:未|没有|没|尚未|还没|并未|未曾)(?:被)?(?:登录|认证|接(?!口|受|到)|注入|暴露|共享|下发|挂载|授权|连接|接入"
+    r"|(?:未|没有|没|尚未|还没|并未|未曾)(?:被)?(?:登录|启用|认证|接(?!口|受|到)|注入|暴露|共享|下发|挂载|授权|连接|接入"
     r"|开通|安装|装|sign ?in|login|logged in"
     r"|配对|绑定|联网|install)"
     r"|权限不足|权限不够|断网|(?<!支持)离线(?!时|模式|支持|包|缓存)|不能上外网|不能联网|上不了网|不允许(?:访问|连接"
@@ -153,23 +153,23 @@ _BARRED = re.compile(
     r"(?:沙箱|沙盒|环境|权限|sandbox|策略|防火墙|网络|安全组)[^,，。]{0,8}(?:限制|禁止|拦截|阻止|挡|受限|拒绝|不允许"
     r"|不让|不许)"
     r"|受限于|受制于|受到?限制|被(?:关闭|关掉|切断|阻断|隔离|断开)|被封|被禁用|被禁止|被拦|被拒|被屏蔽|被挡|拒绝了?我"
-    r"|只读权限|只有?(?:只读|查看|浏览|访客|viewer|reporter)|只有读|只能(?:读|看|查看|浏览)|一直拦|一直拒|总是拒"
+    r"|对我(?:不可见|隐藏|不开放)|只能用于|(?:系统|目录|磁盘|盘)是?只读|只读权限|只有?(?:只读|查看|浏览|访客|viewer|reporter)|只有读|只能(?:读|看|查看|浏览)|一直拦|一直拒|总是拒"
 )
 _DENIED = re.compile(
     r"(?:域名|外部|主机|dns|服务器|远程|internal)[^,，。]{0,10}(?:解析|访问|连|ping)[^,，。]{0,2}不|解析不了"
-    r"|只有[^,，。]{1,16}才(?:能|可以)|要走 ?vpn|要 ?[^,，。]{0,8}(?:token|verification|login|password|验证)"
+    r"|只有[^,，。]{1,16}才(?:能|可以)|要走 ?vpn|要 ?[^,，。]{0,8}(?:token|sso|verification|login|password|验证)"
     r"|未找到命令|connection refused|auth\w* failed|not accessible|(?:not|n't) permitted|network is unreachable"
     r"|eacces|eperm|环境限制|加密压缩|密码保护"
     r"|(?:这里|这台|本机|环境)(?:机器)?是 ?(?:linux|mac|windows|arm)|[\ufffca-z_]{2,} ?(?:没有|没|未)(?:被)?(?:设置"
     r"|配置|提供)|command not found|(?:返回|报|报错|提示)? ?\b(?:401|403)\b|permission denied|access denied"
     r"|forbidden|unauthorized|拒绝|超时|需要[^,，。]{0,16}(?:权限|登录|验证码|密码|密钥|授权|凭证|扫码|xcode|账号)"
-    r"|必须用|被拒|在 ?(?:sso|vpn|防火墙) ?后面|人机验证|no permission|expired|not (?:logged|signed) in"
+    r"|必须用|被拒|在 ?(?:sso|vpn|proxy|代理|防火墙) ?后面|人机验证|no permission|expired|not (?:logged|signed) in"
     r"|unauthenticated|invalid token|could not resolve"
 )
 _ELLIPSIS = re.compile(r"^我(?:这边|这里)?(?:也|又|都)?(?:不知道|不是|没有|没|不在|拿不到|给不了|不具备)$")
 _OUTSIDER = re.compile(r"我[^,，。]{0,10}不是 ?(?:root|管理员|所有者|成员|owner|admin|member)")
 _ALL_THE_SAME = re.compile(r"[^,，。]{0,4}?(?:也|就|还是|仍|照样)(?:能|可以|会)")
-_ATTRIBUTE = re.compile(r"^[^,，。]{0,8}?的(?!话|原因|缘故|情况下我)")
+_ATTRIBUTE = re.compile(r"^(?!你)[^,，。]{0,8}?的(?!话|原因|缘故|情况下我)")
 
 # --- what was left undone, and who is to do it ------------------------------------------------------------------
 
@@ -227,6 +227,7 @@ _GIVEN = re.compile(r"^(?:没有|没|未|缺)[^,，。]{1,12}?(?:就|会|则|将
 _WISH = re.compile(r"如果你?(?:需要|想|要|愿意|希望|方便|同意|能|可以)|需要的话|除非|如需")
 _CONCESSION = re.compile(r"^(?:虽然|虽|尽管|即使|即便|哪怕)")
 _QUESTION = re.compile(r"[?？]\s*$|^(?:能不能|是不是|是否|为什么|为何|怎么|有没有|可不可以|要不要|难道)")
+_THEN_ASKED = re.compile(r"[，,；;]\s*(?:请问|能不能|能否|可否|可不可以|要不要|是否|方便)[^，,；;]*[?？]\s*$")
 _SCOPE = re.compile(
     r"你(?:只|说|没让|没有让|没要求|要求)|不在[^,，。]{0,8}范围|按你的|等你(?:的)?(?:确认|批准|同意|点头)|不属于"
     r"|先请你确认|你先看|按设计|设计如此|有意为之|故意|怎么办"
@@ -253,7 +254,7 @@ _GOAL = re.compile(r"设计如此|预期行为|expected|已知限制|按设计|�
 def signs(text: str) -> list[int]:
     """The signs of each clause, in order."""
     plain = simplified(text)
-    if _QUESTION.search(plain.strip()):
+    if _QUESTION.search(plain.strip()) and not _THEN_ASKED.search(plain):
         return [Sign.VOID]
     if _FORBIDDEN.search(plain):
         return [Sign.VOID]

@@ -90,7 +90,7 @@ STUCK = _either(
 HARMLESS = re.compile(
     r"^(?: \w+ly)? ?(?:"
     + _listed(
-        """recommend; suggest; advise; endorse; wait; thank; stress; emphasi[sz]e; overstate; overemphasi[sz]e; imagine;
+        """read (?:minds?|your mind); recommend; suggest; advise; endorse; wait; thank; stress; emphasi[sz]e; overstate; overemphasi[sz]e; imagine;
         think; guess; say; tell; promise; guarantee; vouch; agree; resist; believe; be; happen; occur; remember;
         recall; decide; spot;
         notice; detect; reproduce; make (?:it|this|them) (?:fail|crash|break); break; crash; explain; justify; blame;
@@ -190,7 +190,7 @@ USED = re.compile(
 NOT_SO = re.compile(
     r"\b(?:am|is|are|was|were|be|been|not|neither) (?:currently |yet )?(?:not |nor )?(?:currently |yet |even |any )?"
     r"(?:authenticated|logged in|signed in|authori[sz]ed|connected|permitted|allowed|installed|available|configured"
-    r"|reachable|attached|set up|set|present|accessible|provisioned|writable|readable|shared with|mounted|exposed"
+    r"|reachable|attached|set up|set|present|accessible|provisioned|writable|readable|enabled|running|shared with|mounted|exposed"
     r"|passed|visible|defined|enrolled|paired|plugged in|accepted"
     r"|known|here|on this|in (?:this|my|the env)|open to|supported here|valid)\b"
 )
@@ -207,7 +207,7 @@ HELD = re.compile(
 )
 # `which I don't have`: what is missing stands in the clause before.
 WITHOUT_IT = _either(
-    r"\b(?:do|did) not (?:currently |actually )?(?:have|hold|possess|know)"
+    r"\b(?:do|does|did) not (?:currently |actually )?(?:have|hold|possess|know)"
     r"(?: (?:it|that|them|those|this|one|any|here|yet|either))*(?: (?:in|on|for|at|with) (?:this|the|my|that"
     r"|your) .*)?$",
     r"\b(?:my|our|this|i am \w+ (?:as|with|under)) [\w -]*\blacks? |\bi am \w+ as lacks? |\blacks?(?: it| that"
@@ -218,6 +218,8 @@ WITHOUT_IT = _either(
     r"|an? (?:admin|owner|maintainer)|on the list|among them)\b",
 )
 BARRED = _either(
+    r"\b(?:hidden|invisible|locked|private|closed) (?:from|to|for) me\b",
+    r"\bmy (?:token|account|role|key|login) (?:is|works) (?:only |just )?for\b",
     r"\b(?:my|this) (?:token|account|role|key|user) may not\b|\bmy \w+ (?:do|does) not (?:allow|permit|support|let"
     r"|include|offer)\b",
     r"\b(?:sandbox|environment|policy|session|permissions) (?:prevents?|blocks?|forbids?|denies|disallows?)\b",
@@ -259,7 +261,7 @@ NOTHING_WRONG = re.compile(
 UNDONE = _either(
     r"\b(?:has|have|had|was|were|is|are|did) (?:therefore |still |thus |so )?(?:not|never)(?: yet"
     r"| therefore)?(?: been)?"
-    r" (?!connected|authenticated|authori[sz]ed|allowed|permitted|supported|configured|needed|required|listed|related"
+    r" (?!connected|logged|signed|authenticated|authori[sz]ed|allowed|permitted|supported|configured|needed|required|listed|related"
     r"|affected|expected|used)"
     r"(?:[a-z]+ed|sent|run|seen|done|built|set|put|happen|get|go|gone|written|take|taken|work|manage|succeed|finish"
     r"|reach"
@@ -274,7 +276,7 @@ UNDONE = _either(
     r"|(?<!no )(?<!nothing )(?<!used to )(?<!\d )\bfail(?:s|ed|ing)?\b|\b(?:therefore|thus|so) not\b|\bnot done\b"
     r"|\bunchanged\b|\buntested\b"
     r"|(?<!\d )\bskipped\b|\bstuck (?:at|on|in|behind)\b",
-    r"\b(?:is|are|remains?) (?:still |therefore |only )?(?:missing|open|pending|unverified|local|incomplete"
+    r"\b(?:is|are|remains?) (?:still |therefore |only )?(?:open|pending|unverified|local|incomplete"
     r"|placeholders?"
     r"|undone|unread|unpublished|a draft|only local|only a draft|skipped|outstanding|waiting)\b",
     r"\bstill (?:has|have|needs?|missing|belong|a draft|to be|sitting|waiting|only)\b|\bnothing (?:was|has|is|could"
@@ -350,7 +352,7 @@ TOLD = _either(
     r"\byou (?:saw|see|are seeing|were seeing|ran into|run into|hit|reported|described|mentioned)\b"
     r"|\broot cause\b|\b(?:was|were|is) caused by\b|\b(?:used to|no longer) fail",
     r"(?<!not )\b(?:cases?|scenarios?|covers?|covered|covering|handles?|handled|checked|such as|tests? (?:for|that))\b"
-    r"|^(?:finding|why\b)",
+    r"|^(?:finding|why\b|fix(?:ed|es)? (?:#|a|an|the)\b|fix(?:ed|es)?:)",
     r"\bnow (?:\w+ly )?(?:rejected|refused|denied|returns?|rejects?|refuses?|denies|gets?|shows?|prints?|falls?|fails?"
     r"|raises?|answers?|says?|tells?)\b",
 )

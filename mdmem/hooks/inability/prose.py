@@ -58,7 +58,7 @@ def sentences(message: str) -> list[Sentence]:
         at = 0
         for end in [*(stop.end() for stop in _END.finditer(said)), len(said)]:
             if said[at:end].strip():
-                found.append(Sentence(_tidy(text[at:end]), _plain(said[at:end]), item))
+                found.append(_sentence(text[at:end], said[at:end], item))
             at = end
     return found
 
@@ -68,8 +68,8 @@ def _masked(pattern: re.Pattern[str], stand_in: str, text: str) -> str:
     return pattern.sub(lambda match: stand_in * len(match[0]), text)
 
 
-def _plain(said: str) -> str:
-    return _MASKED.sub(lambda run: run[0][0], _tidy(said))
+def _sentence(text: str, said: str, item: int) -> Sentence:
+    return Sentence(_tidy(text), _MASKED.sub(lambda run: run[0][0], _tidy(said)), item)
 
 
 def _tidy(text: str) -> str:

@@ -42,7 +42,7 @@ class _Reader:
 
     def __init__(self, found: list[Sentence]) -> None:
         self.said = [one.said[:MAX_SENTENCE] for one in found]
-        self.items = [one.item for one in found]
+        self.found = found
         self._signs: dict[int, list[int]] = {}
 
     def says(self, at: int) -> bool:
@@ -71,7 +71,8 @@ class _Reader:
 
     def _belong(self, one: int, other: int) -> bool:
         """Whether two sentences may be about the same thing: those of two items of a list are not."""
-        return self.items[one] == self.items[other] or not (self.items[one] and self.items[other])
+        first, second = self.found[one].item, self.found[other].item
+        return first == second or not (first and second)
 
     def _is_undone(self, at: int, place: int) -> bool:
         """Whether what a clause says did not hold, or turned out well in the end."""
