@@ -89,7 +89,7 @@ def _inability(clause: str, others: bool) -> int:
         return Sign.NONE
     if words.SPEAKER.search(before) or words.MINE.search(before) or not (before or others):
         return _deed(after, we=bool(words.WE.search(before)), placed=bool(words.PLACE.search(clause)))
-    if words.PLACE.search(after) and not words.PERSON.search(before) and "here" not in after:
+    if words.PLACE.search(after) and not words.PERSON.search(before) and not words.HERE.search(after):
         return Sign.CANNOT
     return Sign.MAYBE if after.startswith(" be ") and words.UNDONE.search(clause) else Sign.NONE
 

@@ -51,6 +51,7 @@ PLACE = _either(
     rf"\b(?:from|in|on|of|inside|within|by|to|at|with) (?:this|my|the current|our)(?: [\w-]+){{0,2}}? (?:{_HOUSES})\b",
     r"\b(?:in|inside|within|from|by) (?:the|a) (?:sandbox|session|environment)\b|\bfrom a (?:terminal|shell)\b",
 )
+HERE = re.compile(r"(?<!from )\bhere\b")  # of code as often as of the assistant's place
 
 # --- what can't be done ---------------------------------------------------------------------------------------
 
@@ -69,7 +70,8 @@ CANNOT = _either(
 )
 NO_WAY = _either(
     r"\bnothing (?:that )?i (?:can|could) (?:do|test|run|check|verify|deploy|push)\b|\boff[- ]limits (?:for|to) me\b",
-    r"\bnot (?:something|a thing)(?: that)?(?: i| we)?\b|\bonly you can\b|\bcan not be \w+ by me\b|\bno way for me\b"
+    r"\bnot (?:something|a thing)(?: that)?(?: i| we)?\b|\bonly you can\b|\bcan not be \w+ by me\b|\b(?:no"
+    r"|any) way for me\b"
     r"|\bon you\b$",
     r"\bnot (?:among|one of|part of|within) my\b|\b(?:beyond|outside(?: of)?) (?:what i|my)\b|\bas far as i (?:can"
     r"|could) (?:go|get)\b|\bout of my (?:hands"
@@ -109,7 +111,8 @@ HARMLESS = re.compile(
     + r")\b"
 )
 SEEING = re.compile(
-    r"^(?: \w+ly)? ?see your\b|^(?: \w+ly)? ?(?:see|find) (?:the|your|its|a|any|an|what is on|how it)?(?: \w+)? ?"
+    r"^(?: \w+ly)? ?see your\b|^(?: \w+ly)? ?(?:see|find|locate) (?:the|your|its|a|any|an|what is on"
+    r"|how it)?(?: \w+)? ?"
     r"(?:screen|display|dashboard|browser|page|images?|logs?|ui|gui|window|layout|monitor|desktop|inbox"
     r"|credentials?|tokens?|(?:api )?keys?|password|account|login|kubeconfig)\b"
 )
@@ -175,7 +178,7 @@ LACK = _either(
     rf"[{THING}{CODE}].* (?:is|are|was|were|has|have) (?:both |all |still )?(?:empty|missing|unset|expired|disabled"
     rf"|blocked|unavailable"
     rf"|absent"
-    r"|unreachable|down|invalid|restricted|refused|rejected|denied|off|cut off|read-only)\b",
+    r"|unreachable|down|invalid|restricted|refused|rejected|denied|off|cut off|read[- ]only)\b",
     rf"\bwithout (?:your|the|an?|any) {_MANY}{THING}",
     r"^lacks? |\bcut off from\b|\bsits? behind\b|^(?:missing|lacking|insufficient) ",
     r"\b(?:is|are|was) (?:blocked|disabled|restricted|forbidden|filtered|prohibited) (?:from|in|on|by|for|here)\b",
@@ -188,9 +191,11 @@ USED = re.compile(
     r"|stored)\b"
 )
 NOT_SO = re.compile(
-    r"\b(?:am|is|are|was|were|be|been|not|neither) (?:currently |yet )?(?:not |nor )?(?:currently |yet |even |any )?"
+    r"\b(?:am|is|are|was|were|be|been|not|never|neither) (?:currently |yet )?(?:not |nor )?(?:currently |yet |even "
+    r"|any )?"
     r"(?:authenticated|logged in|signed in|authori[sz]ed|connected|permitted|allowed|installed|available|configured"
-    r"|reachable|attached|set up|set|present|accessible|provisioned|writable|readable|enabled|running|shared with|mounted|exposed"
+    r"|reachable|attached|set up|set|present|accessible|provisioned|writable|readable|approved|enabled|running"
+    r"|shared with|mounted|exposed"
     r"|passed|visible|defined|enrolled|paired|plugged in|accepted"
     r"|known|here|on this|in (?:this|my|the env)|open to|supported here|valid)\b"
 )
@@ -242,8 +247,9 @@ DENIED = _either(
     r"\b(?:did|does|do|is|are|was|were) not (?:respond|answer|connect|responding|answering)\b|\bno (?:response"
     r"|answer)\b",
     r"\b(?:absent|unavailable|missing) (?:here|on|in|from)\b|\b(?:can|could) not be (?:reached|accessed|contacted)\b",
-    r"\bcaptchas?\b|\bpaywall\b|\b(?:am|is) on (?:linux|macos|a mac|windows|arm)\b|\benvironment (?:limit"
-    r"|restriction|constraint)",
+    r"\bcaptchas?\b|\bpaywall\b|\b(?:am|is) on (?:linux|macos|a mac|windows|arm)\b|\b(?:sandbox|environment|network"
+    r"|permission|firewall|security)s? (?:restriction|limit|limitation|constraint)s?\b|\b(?:session|tokens?"
+    r"|credentials?|login)(?: \w+)? (?:(?:has|have|had) )?(?:expired|ran out|run out)\b",
     r"\b(?:login|password|two-factor|2fa|captcha|mfa) (?:is )?(?:required|wall|prompt)\b",
 )
 AT_ME = re.compile(r"\b(?:at|gives?|gave|shows?|showed) me\b|\bi (?:just |only )?(?:keep|kept) (?:getting|seeing)\b")
@@ -261,7 +267,8 @@ NOTHING_WRONG = re.compile(
 UNDONE = _either(
     r"\b(?:has|have|had|was|were|is|are|did) (?:therefore |still |thus |so )?(?:not|never)(?: yet"
     r"| therefore)?(?: been)?"
-    r" (?!connected|logged|signed|authenticated|authori[sz]ed|allowed|permitted|supported|configured|needed|required|listed|related"
+    r" (?!connected|logged|signed|authenticated|authori[sz]ed|allowed|permitted|supported|configured|needed|required"
+    r"|listed|related"
     r"|affected|expected|used)"
     r"(?:[a-z]+ed|sent|run|seen|done|built|set|put|happen|get|go|gone|written|take|taken|work|manage|succeed|finish"
     r"|reach"
