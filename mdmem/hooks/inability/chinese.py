@@ -328,7 +328,7 @@ def _inability(clause: str, others: bool) -> int:
         if who is None or not known:
             return Sign.MAYBE if who or (who is None and known) else Sign.NONE
         # Without a word of who it is, a reason has to stand near.
-        return Sign.NONE if not who else Sign.CANNOT if _SPEAKER.search(clause) else Sign.MAYBE
+        return Sign.NONE if not who else Sign.CANNOT if _SPEAKER.search(clause) else Sign.MAYBE | Sign.BARE
     found = _COMPLEMENT.search(clause)
     if found is None or _NO_COMPLEMENT.search(clause):
         return Sign.NONE
@@ -354,4 +354,6 @@ def _lack(clause: str, others: bool) -> int:
     if named or _ALL_THE_SAME.match(after) or re.search(r"泄露|泄漏|过期的|后顾|问题", clause):
         return Sign.NONE
     who = _who(before, clause, others)
-    return Sign.NONE if who is False else Sign.CANNOT if _SPEAKER.search(clause) else Sign.REASON
+    if who is False:
+        return Sign.NONE
+    return Sign.CANNOT if _SPEAKER.search(clause) else Sign.REASON | Sign.BARE if who else Sign.REASON

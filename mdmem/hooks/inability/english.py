@@ -123,7 +123,7 @@ def _lack(clause: str, others: bool) -> int:
     missing = words.LACK.search(things) or (words.NOT_SO.search(clause) and words.NEGATION.search(clause))
     theirs = words.PERSON.match(clause) and not (place and words.NOT_THERE.match(clause))
     if missing and not theirs and not words.USED.search(clause):
-        return Sign.CANNOT if mine or place else Sign.REASON
+        return Sign.CANNOT if mine or place else Sign.REASON | Sign.BARE if words.BARE.match(things) else Sign.REASON
     if mine and words.WITHOUT_IT.search(clause):
         return Sign.CANNOT
     return Sign.REASON if missing or barred or denied or words.REQUIRES.search(things) else Sign.NONE

@@ -92,7 +92,8 @@ STUCK = _either(
 HARMLESS = re.compile(
     r"^(?: \w+ly)? ?(?:"
     + _listed(
-        """read (?:minds?|your mind); recommend; suggest; advise; endorse; wait; thank; stress; emphasi[sz]e; overstate; overemphasi[sz]e; imagine;
+        """read (?:minds?|your mind);
+        recommend; suggest; advise; endorse; wait; thank; stress; emphasi[sz]e; overstate; overemphasi[sz]e; imagine;
         think; guess; say; tell; promise; guarantee; vouch; agree; resist; believe; be; happen; occur; remember;
         recall; decide; spot;
         notice; detect; reproduce; make (?:it|this|them) (?:fail|crash|break); break; crash; explain; justify; blame;
@@ -184,6 +185,7 @@ LACK = _either(
     r"\b(?:is|are|was) (?:blocked|disabled|restricted|forbidden|filtered|prohibited) (?:from|in|on|by|for|here)\b",
     r"\b(?:is|are|was|have|has|given|got) none\b|\bnone (?:is|are|was|were|exists?|set|configured|available|here)\b",
 )
+BARE = re.compile(rf"^(?:no|insufficient|not enough) {_MANY}{THING}(?=$| (?:for|to|on|in|from|at|of)\b)")
 USED = re.compile(
     r"\b(?:needed|required|necessary|concerns?|objections?|doubts?|preferences?|leaked"
     r"|longer|involved|exposed|found|remain|lost|at risk|left|change[sd]?"

@@ -16,6 +16,7 @@ class Sign:
     EARLY = 64  # this was so at first
     THEN = 128  # this came of it, or afterwards
     BUT = 256  # this stands against it
+    BARE = 1024  # an inability or a lack of nobody in particular: the assistant's, where that is all the message says
     VOID = 512  # a condition, a question, or a concession: what the clause says did not stop the assistant
 
 

@@ -47,6 +47,8 @@ class _Reader:
 
     def says(self, at: int) -> bool:
         """Whether a sentence says that something can't be done, and nothing around it undoes that."""
+        if len(self.found) == 1 and len(self.signs(at)) == 1 and self.signs(at)[0] & Sign.BARE:
+            return True
         firm = Sign.NONE
         for place, sign in enumerate(self.signs(at)):
             if sign & (Sign.CANNOT | Sign.MAYBE | Sign.REASON | Sign.UNDONE) and not self._is_undone(at, place):
