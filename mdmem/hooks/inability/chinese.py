@@ -31,7 +31,7 @@ _OPENER = (
 )
 _OPENERS = re.compile(rf"^(?:(?:{_any(_OPENER)})\s*)+")
 _SPEAKER = re.compile(
-    r"我(?!们的?(?:客户|用户))|本机|本环境|这个 ?(?:shell|terminal|session|容器|机器|环境|会话|终端|系统|主机)|这边"
+    r"我(?!们的?(?:客户|用户))|本机|本环境|这个 ?(?:网络|shell|terminal|session|容器|机器|环境|会话|终端|系统|主机)|这边"
     r"|这里|这台|此环境|当前(?:的)?(?:环境|会话|账号|账户|沙箱|机器|终端"
     r"|权限)|沙箱|沙盒|sandbox|环境(?:里|中|变量|没|无)|该环境|本会话|终端里|会话(?:里|中|没)"
 )
@@ -63,11 +63,11 @@ _CANNOT = re.compile(
 _RULE = re.compile(r"^不(?:能|可以|可能)$")  # nobody can, or may: `main is protected, it can't be pushed to`
 _COMPLEMENT = re.compile(
     r"(?<![好大少])[\u4e00-\u9fffa-z] ?(?:不了(?!解)|不上(?!线)|不到(?!位)|不进去?|不开|不下来|不起来|不动|不出去"
-    r"|不过去|不成|不出来|不通|不着)|[进上过]不去|做不到|办不到|搞不定|行不通|(?:没有?|没)(?:做成|弄成|建成|加成"
+    r"|不过去|不成|不出来|不通|不着)|[看听]不见|[进上过]不去|做不到|办不到|搞不定|行不通|(?:没有?|没)(?:做成|弄成|建成|加成"
     r"|[推传提登]上去|发出去"
     r"|跑起来|连上)"
 )
-_CUT_OFF = re.compile(r"[连登].?不|[进上]不去")
+_CUT_OFF = re.compile(r"[连登录] ?不|[进上]不去")
 _NO_COMPLEMENT = re.compile(
     r"看不出|[判推]断不|分辨不|区分不|确定不|分不清|[复重再]现不|[来去]不了|说不出|想不到|想不出|忍不住|离不开"
     r"|少不了|免不了|受不了|用不了多|用不着|差不了|大不了"
@@ -119,7 +119,7 @@ _THINGS = _any(
     token tokens key keys access permission permissions credentials credential secret secrets network vpn ssh sudo
     root kubeconfig api_key api docker kubectl helm gpu smtp webhook password
     account login role license licence display browser xcode keystore sso mac 能力 办法 途径 资格 手机 验证码 摄像头
-    scope 磁盘 空间 权杖 串口 打印机 编译器 工具链 客户端 插件 接口权限 入口 后台 vpn 代理 管理员 签名
+    scope 磁盘 空间 权杖 串口 打印机 编译器 工具链 客户端 插件 接口权限 入口 后台 vpn 代理 管理员
     """
 )
 _NOT_HAVE = (
@@ -131,10 +131,10 @@ _LACK = re.compile(
     rf"{_NOT_HAVE}(?!有?(?:改动|修改|变更|缺失|失败|过期|多余|泄露|泄漏|任何缺|问题|发现|必要|关系|影响|遗留"
     rf"|变化))[^,，。;；]{{0,14}}?(?:(?:{_THINGS})(?!控制|校验|检查|策略|管理|体系|模型|设计|点)"
     rf"|[a-z][a-z0-9_]*_(?:token|key|secret|password)\w*)"
-    rf"|(?:{_THINGS})[^,，。]{{0,6}}?(?:缺失|不足|没有|未配置|无效|为空|是空的|满|用完|用尽|耗尽|超限|过期|不可用"
+    rf"|(?:{_THINGS})[^,，。]{{0,6}}?(?:缺失|不足|没有|未配置|无效|为空|是空的|停用|冻结|锁定|满|用完|用尽|耗尽|超限|过期|不可用"
     rf"|失效|不够|受限|不存在|还没有"
     rf"|没给|没配|没连|没通|断了|不通|未开通|我这里没有|我没有|不在)"
-    r"|(?:未|没有|没|尚未|还没|并未|未曾)(?:被)?(?:登录|启用|批准|认证|接(?!口|受|到)|注入|暴露|共享|下发|挂载|授权"
+    r"|(?:未|没有|没|尚未|还没|并未|未曾)(?:被)?(?:登录|分享|启用|批准|认证|接(?!口|受|到)|注入|暴露|共享|下发|挂载|授权"
     r"|连接|接入"
     r"|开通|安装|装|sign ?in|login|logged in"
     r"|配对|绑定|联网|install)"
@@ -153,7 +153,7 @@ _TOOL_LACK = re.compile(
 _BARRED = re.compile(
     r"(?:沙箱|沙盒|环境|权限|sandbox|策略|防火墙|网络|安全组)[^,，。]{0,8}(?:限制|禁止|拦截|阻止|挡|受限|拒绝|不允许"
     r"|不让|不许)"
-    r"|受限于|受制于|受到?限制|被(?:关闭|关掉|切断|阻断|隔离|断开)|被封|被禁用|被禁止|被拦|被拒|被屏蔽|被挡|拒绝了?我"
+    r"|受限于|受制于|受到?限制|被(?:关闭|关掉|切断|阻断|隔离|断开)|被封|被禁用|被禁止|被[^,，。]{0,12}(?:拦|挡|屏蔽|封)|被拒|被屏蔽|被挡|拒绝了?我"
     r"|是 ?(?:只读|read-?only)|对我(?:不可见|隐藏|不开放)|只能用于|(?:系统|目录|磁盘|盘)是?只读|只读权限"
     r"|只有?(?:只读|查看|浏览|访客|viewer|reporter)|只有读|只能(?:读|看|查看|浏览)|一直拦|一直拒|总是拒"
 )
@@ -188,7 +188,7 @@ _UNDONE = re.compile(
     r"|上传成功|push|deploy|merge|run|publish)"
     r"|(?<!\d)(?<!\d )(?<!个)失败(?!的?原因|是因为|是由于|后|时|的)|停在|卡在|卡住|受阻|作罢|搁置|占位|只在 ?local"
     r"|只存在本地|只在本地|只 ?commit ?在本地|还只是|未完成|没完成|待完成"
-    r"|中断|放弃|(?<!\d)(?<!\d )跳过"
+    r"|只[用在靠][^,，。]{1,12}(?:测|跑|验证|看)过|中断|放弃|(?<!\d)(?<!\d )跳过"
     r"|(?:克隆|推送|上传|登录|拉取|写入|合并|提交|clone|push|merge)(?:请求)?被拒"
 )
 _HANDOVER = re.compile(
@@ -211,7 +211,7 @@ _WENT_WELL = re.compile(
     r"我(?:就|便)?用[^,，。]{1,14}(?:连|查|做|跑|测|读|取|算|拉|装|编)(?:的|了|到|出)|改用|换了|换成|改成|绕过去"
     r"|绕开|装上|申请到|借助|(?:改为|用)[^,，。]{1,10}(?:解决|完成|核对|绕)"
     r"|通过[^,，。]{1,16}(?:核对|完成|验证|解决|拿到|确认)|成功(?:了)?$|(?:push|deploy|publish|merge"
-    r"|build) ?(?:成功|好了|完成)|恢复正常|正常了|(?:修|搞|弄|装|连|跑|推|传)(?:好|定|上|通)了"
+    r"|build) ?(?:成功|好了|完成)|恢复正常|正常了|(?:修|签|搞|弄|装|连|跑|推|传)(?:好|定|上|通)了"
 )
 _EARLY = re.compile(
     r"一开始|刚开始|起初|开始时|原本|原先|最初|第一次|首次|之前|先前|本来|此前|早些时候|昨晚|昨天|上周|上次"
@@ -235,8 +235,8 @@ _CONCESSION = re.compile(r"^(?:虽然|虽|尽管|即使|即便|哪怕)")
 _QUESTION = re.compile(r"[?？]\s*$|^(?:能不能|是不是|是否|为什么|为何|怎么|有没有|可不可以|要不要|难道)")
 _THEN_ASKED = re.compile(r"[，,；;]\s*(?:请问|能不能|能否|可否|可不可以|要不要|是否|方便)[^，,；;]*[?？]\s*$")
 _SCOPE = re.compile(
-    r"你(?:只|说|没让|没有让|没要求|要求)|不在[^,，。]{0,8}范围|按你的|等你(?:的)?(?:确认|批准|同意|点头)|不属于"
-    r"|先请你确认|你先看|按设计|设计如此|有意为之|故意|怎么办"
+    r"你(?:只|说(?!的)|没让|没有让|没要求|要求)|不在[^,，。]{0,8}范围|按你的|等你(?:的)?(?:确认|批准|同意|点头)|不属于"
+    r"|先请你确认|你先看|按设计|设计如此|有意(?!思)|刻意|特意|故意|怎么办"
 )
 # The person does not want it done: to ask the assistant to try all the same would be wrong, whatever it could do.
 _FORBIDDEN = re.compile(
@@ -322,7 +322,7 @@ def _inability(clause: str, others: bool) -> int:
         if _HARMLESS.match(after) or _PRINCIPLE.search(clause) or _NAMED.search(after):
             return Sign.NONE
         who = _who(before, clause, others)
-        known = "我" in before or not after or bool(_DEEDS.match(after))
+        known = "我" in before or not after or found[0].endswith("能") or bool(_DEEDS.match(after))
         if _CODING.match(after) or (_RULE.search(found[0]) and not _SPEAKER.search(clause)):
             return Sign.MAYBE
         if who is None or not known:

@@ -176,7 +176,7 @@ LACK = _either(
     r"(?=$| (?!(?:check|control|policy|rule|test|handling|error|message)s?\b))",
     r"\bno (?:[\w-]+ ){1,3}(?:(?:is|are|was|were) )?(?:configured|available|installed|set|provided|mounted|attached"
     r"|connected)\b",
-    rf"[{THING}{CODE}].* (?:is|are|was|were|has|have) (?:both |all |still )?(?:empty|missing|unset|expired|disabled"
+    rf"[{THING}{CODE}].* (?:is|are|was|were|has|have) (?:both |all |still |been )?(?:closed|suspended|locked|empty|missing|unset|expired|disabled"
     rf"|blocked|unavailable"
     rf"|absent"
     r"|unreachable|down|invalid|restricted|refused|rejected|denied|off|cut off|read[- ]only)\b",
@@ -225,6 +225,8 @@ WITHOUT_IT = _either(
     r"|an? (?:admin|owner|maintainer)|on the list|among them)\b",
 )
 BARRED = _either(
+    r"\bmy (?:push|upload|login|requests?)(?: \w+){0,4} (?:bounced|refused|rejected|denied|blocked|challenge)\b"
+    r"|\bredirects? me\b",
     r"\b(?:hidden|invisible|locked|private|closed) (?:from|to|for) me\b",
     r"\bmy (?:token|account|role|key|login) (?:is|works) (?:only |just )?for\b",
     r"\b(?:my|this) (?:token|account|role|key|user) may not\b|\bmy \w+ (?:do|does) not (?:allow|permit|support|let"
@@ -290,7 +292,7 @@ UNDONE = _either(
     r"|undone|unread|unpublished|a draft|only local|only a draft|skipped|outstanding|waiting)\b",
     r"\bstill (?:has|have|needs?|missing|belong|a draft|to be|sitting|waiting|only)\b|\bnothing (?:was|has|is|could"
     r"|(?!fail|chang|need)\w+ed|sent|done)\b",
-    r"\bi (?:had to )?(?:stop|stopped|gave up)\b|\bnot (?:yet )?(?:applied|deployed|pushed|published|sent|run|tested"
+    r"\bi (?:can|could) only (?:test|check|verify|run|try|read)\b|\bi (?:had to )?(?:stop|stopped|gave up)\b|\bnot (?:yet )?(?:applied|deployed|pushed|published|sent|run|tested"
     r"|verified)\b",
 )
 HANDOVER = _either(
