@@ -127,7 +127,8 @@ WORLDLY = re.compile(
         roll (?:it )?out; install; confirm; download; pull; upload; fetch; read; access; relay; contact; enter;
         scrape; flip; mount; ssh; interact; print; compile; click; execute; post; book; start the; order; buy; pay;
         call; ring; email; message; invite; browse; view; apply; rotate; delete; merge; tag; release; test; query;
-        play; close; listen; hear; watch; look at; flash; scan; clone; authenticate; launch; monitor; ping; submit;
+        play; close; listen; hear; watch; look (?:at|into); boot; flash; scan; clone; authenticate; launch; monitor;
+        ping; submit;
         approve; provision; transfer; schedule; screenshot; render; preview; inspect; perform; create; write;
         attach; reserve; restart; stop; sync; trigger; unlock; validate; try
         """
@@ -176,7 +177,8 @@ LACK = _either(
     r"(?=$| (?!(?:check|control|policy|rule|test|handling|error|message)s?\b))",
     r"\bno (?:[\w-]+ ){1,3}(?:(?:is|are|was|were) )?(?:configured|available|installed|set|provided|mounted|attached"
     r"|connected)\b",
-    rf"[{THING}{CODE}].* (?:is|are|was|were|has|have) (?:both |all |still |been )?(?:closed|suspended|locked|empty|missing|unset|expired|disabled"
+    rf"[{THING}{CODE}].* (?:is|are|was|were|has|have) (?:both |all |still |been )?(?:closed|suspended|locked|empty"
+    rf"|missing|unset|expired|disabled"
     rf"|blocked|unavailable"
     rf"|absent"
     r"|unreachable|down|invalid|restricted|refused|rejected|denied|off|cut off|read[- ]only)\b",
@@ -217,8 +219,9 @@ WITHOUT_IT = _either(
     r"\b(?:do|does|did) not (?:currently |actually )?(?:have|hold|possess|know)"
     r"(?: (?:it|that|them|those|this|one|any|here|yet|either))*(?: (?:in|on|for|at|with) (?:this|the|my|that"
     r"|your) .*)?$",
-    r"\b(?:my|our|this|i am \w+ (?:as|with|under)) [\w -]*\blacks? |\bi am \w+ as lacks? |\blacks?(?: it| that"
-    r"| them)?$|\b(?:have|got) none\b|\bhave no (?:access|permissions?|rights?|login|way)\b",
+    r"\b(?:my|our|this|i am \w+ (?:as|with|under)) [\w -]*\blacks? |\bi am \w+ as lacks? |\bnot (?:among|one of"
+    r"|part of) .*\bi (?:was|have|got)\b|\blacks?(?: it| that| them)?$|\b(?:have|got) none\b|\bhave no (?:access"
+    r"|permissions?|rights?|login|way)\b",
     r"\b(?:can|could) not (?:get|obtain|provide|do|solve|enter|supply|receive|read|access)(?: it| one| that| them"
     r"| here)*$",
     r"\b(?:am|is) not (?:its |the |an? )?(?:owner|admin|maintainer|superuser)\b|\bam not (?:one|a member"
@@ -286,13 +289,15 @@ UNDONE = _either(
     r"|undone|reverted|parsed|represented|expressed|cached|known|sure)\b)"
     r"|(?<!no )(?<!nothing )(?<!used to )(?<!\d )\bfail(?:s|ed|ing)?\b|\b(?:therefore|thus|so) not\b|\bnot done\b"
     r"|\bunchanged\b|\buntested\b"
-    r"|(?<!\d )\bskipped\b|\bstuck (?:at|on|in|behind)\b",
+    r"|(?<!\d )\bskipped\b|\bwithout success\b|\bmissing from (?:my|this|the) (?:answer|report|change|summary)\b"
+    r"|\bstuck (?:at|on|in|behind)\b",
     r"\b(?:is|are|remains?) (?:still |therefore |only )?(?:open|pending|unverified|local|incomplete"
     r"|placeholders?"
     r"|undone|unread|unpublished|a draft|only local|only a draft|skipped|outstanding|waiting)\b",
     r"\bstill (?:has|have|needs?|missing|belong|a draft|to be|sitting|waiting|only)\b|\bnothing (?:was|has|is|could"
     r"|(?!fail|chang|need)\w+ed|sent|done)\b",
-    r"\bi (?:can|could) only (?:test|check|verify|run|try|read)\b|\bi (?:had to )?(?:stop|stopped|gave up)\b|\bnot (?:yet )?(?:applied|deployed|pushed|published|sent|run|tested"
+    r"\bi (?:can|could) only (?:test|check|verify|run|try|read)\b|\bi (?:had to )?(?:stop|stopped|gave up)\b"
+    r"|\bnot (?:yet )?(?:applied|deployed|pushed|published|sent|run|tested"
     r"|verified)\b",
 )
 HANDOVER = _either(
