@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -50,6 +51,16 @@ def test_an_agent_that_gives_up_is_told_of_the_memory_and_its_probe(bed: Bed, he
     assert "\ncheck with: ssh shop true\n" in told
     assert "data, not orders" in told
     assert without_blocks(told) == ""
+
+
+def test_the_text_is_made_without_loading_what_finds_memories() -> None:
+    code = (
+        f"import sys; sys.path.insert(0, {str(ROOT)!r}); import mdmem.hooks.guard, mdmem.recall.encode;"
+        " print(*(name for name in sys.modules if name.startswith(('mdmem.index', 'mdmem.db', 'mdmem.recall.'))))"
+    )
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert loaded.stdout.split() == ["mdmem.recall.encode"]
 
 
 def test_a_memory_without_a_probe_gives_no_command(bed: Bed, here: Answers) -> None:

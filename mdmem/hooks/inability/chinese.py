@@ -165,7 +165,7 @@ _BARRED = re.compile(
 _DENIED = re.compile(
     r"(?:域名|外部|主机|dns|服务器|远程|internal)[^,，。]{0,10}(?:解析|访问|连|ping)[^,，。]{0,2}不|解析不了"
     r"|只有[^,，。]{1,16}才(?:能|可以)|要走 ?vpn|要 ?[^,，。]{0,8}(?:token|sso|verification|login|password|验证)"
-    r"|未找到命令|我(?:这里|这边|手上|手头)只有|^(?:但|却)?还?没有?配置$|connection refused|auth\w* failed"
+    r"|未找到命令|我(?:这里|这边|手上|手头)只有|^(?:但|却)?还?没有?配置$|unreachable|connection refused|auth\w* failed"
     r"|not accessible|(?:not"
     r"|n't) permitted|network is unreachable"
     r"|eacces|eperm|环境限制|加密压缩|密码保护"
@@ -202,6 +202,7 @@ _HANDOVER = re.compile(
     r"|(?:需要|得|只能|必须|还得|麻烦|得麻烦|请)(?:由)?(?:你|有[^,，。]{0,10}权限的|管理员)[^,，。]{0,10}(?:来|去"
     r"|协助|操作|执行|合并|添加|开放|处理|点|apply|push|merge|部署|发布|登录后)"
 )
+_ASKS = re.compile(r"(?:请|麻烦|能否)[^,，。]{0,6}(?:共享|分享|授权|开通|开放)[^,，。]{0,6}给?我")
 _NOT_HANDED = re.compile(r"不需要|无需|不用|不必|不再|避免|不得|之前需要|原来|以前|以往")
 
 # --- what undoes it ---------------------------------------------------------------------------------------------
@@ -214,7 +215,8 @@ _DONE = re.compile(
 # What went well beside what failed.
 _ASIDE = re.compile(r"代码|其他|其余|其它|单元测试|编译|本地|草稿|文案|剩下|语法|静态检查")
 _WENT_WELL = re.compile(
-    r"我(?:就|便)?用[^,，。]{1,14}(?:连|查|做|跑|测|读|取|算|拉|装|编)(?:的|了|到|出)|改用|换了|换成|改成|绕过去"
+    r"我(?:就|便)?用[^,，。]{1,14}(?:连|查|做|跑|测|读|取|算|拉|装|编)(?:的|了|到|出)|现在 ?全?(?:green|ok|绿|好)"
+    r"|改用|换了|换成|改成|绕过去"
     r"|绕开|装上|申请到|借助|(?:改为|用)[^,，。]{1,10}(?:解决|完成|核对|绕)"
     r"|通过[^,，。]{1,16}(?:核对|完成|验证|解决|拿到|确认)|成功(?:了)?$|(?:push|deploy|publish|merge"
     r"|build) ?(?:成功|好了|完成)|恢复正常|正常了|(?:修|签|搞|弄|装|连|跑|推|传)(?:好|定|上|通)(?:了|$)"
@@ -310,7 +312,7 @@ def _read(clause: str, others: bool) -> int:
             sign |= what
     if not (_ASIDE.search(clause) or sign & (Sign.CANNOT | Sign.MAYBE)):
         sign |= (Sign.DONE if _DONE.search(clause) else sign) | (Sign.WORKED if _WENT_WELL.search(clause) else sign)
-    if _HANDOVER.search(clause) and not _NOT_HANDED.search(clause):
+    if (_HANDOVER.search(clause) or _ASKS.search(clause)) and not _NOT_HANDED.search(clause):
         sign |= Sign.CANNOT
     return sign
 

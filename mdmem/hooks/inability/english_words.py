@@ -127,7 +127,8 @@ WORLDLY = re.compile(
         roll (?:it )?out; install; confirm; download; pull; upload; fetch; read; access; relay; contact; enter;
         scrape; flip; mount; ssh; interact; print; compile; click; execute; post; book; start the; order; buy; pay;
         call; ring; email; message; invite; browse; view; apply; rotate; delete; merge; tag; release; test; query;
-        play; close; listen; hear; watch; look (?:at|into); boot; flash; scan; clone; authenticate; launch; monitor;
+        play; close; listen; hear; watch; look (?:at|into); boot; record; flash; scan; clone; authenticate; launch;
+        monitor;
         ping; submit;
         approve; provision; transfer; schedule; screenshot; render; preview; inspect; perform; create; write;
         attach; reserve; restart; stop; sync; trigger; unlock; validate; try
@@ -158,7 +159,8 @@ THINGS = re.compile(
         licen[cs]es?; sudo; root; certificates?; keystore; kubeconfig; webhook; smtp; authori[sz]ation; authentication;
         clearance; scopes?; toolchain; docker; kubectl; gpu; device; hardware; machine; camera; microphone; phone;
         emulator; simulator; connector; integration; plugin; cli; client; route; tunnel; profile; identity; server;
-        terminal; desktop; gui; wallet; card; funds; quota; seat; membership; admin; outbound; dns; proxy; adapter;
+        terminal; screen; desktop; gui; wallet; card; funds; quota; seat; membership; admin; outbound; dns; proxy;
+        adapter;
         subscription; variables?; line; second factor; factor; verification; code; eyes; speaker; mount; share; api"""
     )
     + r")\b"
@@ -220,7 +222,8 @@ WITHOUT_IT = _either(
     r"(?: (?:it|that|them|those|this|one|any|here|yet|either))*(?: (?:in|on|for|at|with) (?:this|the|my|that"
     r"|your) .*)?$",
     r"\b(?:my|our|this|i am \w+ (?:as|with|under)) [\w -]*\blacks? |\bi am \w+ as lacks? |\bnot (?:among|one of"
-    r"|part of) .*\bi (?:was|have|got)\b|\blacks?(?: it| that| them)?$|\b(?:have|got) none\b|\bhave no (?:access"
+    r"|part of) .*\bi (?:was|have|got)\b|\blacks?(?: it| that| them)?$|\b(?:have|got) (?:none|neither)\b"
+    r"|\bhave no (?:access"
     r"|permissions?|rights?|login|way)\b",
     r"\b(?:can|could) not (?:get|obtain|provide|do|solve|enter|supply|receive|read|access)(?: it| one| that| them"
     r"| here)*$",
@@ -254,7 +257,8 @@ DENIED = _either(
     r"\b(?:did|does|do|is|are|was|were) not (?:respond|answer|connect|responding|answering)\b|\bno (?:response"
     r"|answer)\b",
     r"\b(?:absent|unavailable|missing) (?:here|on|in|from)\b|\b(?:can|could) not be (?:reached|accessed|contacted)\b",
-    r"\bcaptchas?\b|\bpaywall\b|\b(?:am|is) on (?:linux|macos|a mac|windows|arm)\b|\b(?:sandbox|environment|network"
+    r"\b(?:is|are|was|were|went) (?:offline|down)\b|\bcaptchas?\b|\bpaywall\b|\b(?:am|is) on (?:linux|macos|a mac"
+    r"|windows|arm)\b|\b(?:sandbox|environment|network"
     r"|permission|firewall|security)s? (?:restriction|limit|limitation|constraint)s?\b|\b(?:session|tokens?"
     r"|credentials?|login)(?: \w+)? (?:(?:has|have|had) )?(?:expired|ran out|run out)\b",
     r"\b(?:login|password|two-factor|2fa|captcha|mfa) (?:is )?(?:required|wall|prompt)\b",
