@@ -65,7 +65,7 @@ def test_the_whole_set_reaches_its_floors() -> None:
     precision, recall = rates(MESSAGES)
 
     assert precision >= 0.995
-    assert recall >= 0.96
+    assert recall >= 0.94
 
 
 @pytest.mark.parametrize(

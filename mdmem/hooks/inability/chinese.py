@@ -64,7 +64,8 @@ _CANNOT = re.compile(
 _RULE = re.compile(r"^不(?:能|可以|可能)$")  # nobody can, or may: `main is protected, it can't be pushed to`
 _COMPLEMENT = re.compile(
     r"(?<![好大少])[\u4e00-\u9fffa-z] ?(?:不了(?!解)|不上(?!线)|不到(?!位)|不进去?|不开|不下来|不起来|不动|不出去"
-    r"|不过去|不成|不出来|不通|不着)|[看听]不见|[进上过]不去|做不到|办不到|搞不定|行不通|(?:没有?|没)(?:做成|弄成"
+    r"|不过去|不成|不出来|不通|不着)|[看听]不见|[进上过]不去|起不来|做不到|办不到|搞不定|行不通|(?:没有?|没)(?:做成"
+    r"|弄成"
     r"|建成|加成"
     r"|[推传提登]上去|发出去"
     r"|跑起来|连上)"
@@ -130,7 +131,7 @@ _NOT_HAVE = (
     r"|没有提供|未设置|没有设置|没设置|不知道|不具备|未获得|没有获得|没拿到|未安装|没安装|没有安装|没装)"
 )
 _LACK = re.compile(
-    rf"{_NOT_HAVE}(?!有?(?:改动|修改|变更|缺失|失败|过期|多余|泄露|泄漏|任何缺|问题|发现|必要|关系|影响|遗留"
+    rf"{_NOT_HAVE}(?!有?(?:传|带|加|改动|修改|变更|缺失|失败|过期|多余|泄露|泄漏|任何缺|问题|发现|必要|关系|影响|遗留"
     rf"|变化))[^,，。;；]{{0,14}}?(?:(?:{_THINGS})(?!控制|校验|检查|策略|管理|体系|模型|设计|点)"
     rf"|[a-z][a-z0-9_]*_(?:token|key|secret|password)\w*)"
     rf"|(?:{_THINGS})[^,，。]{{0,6}}?(?:缺失|不足|没有|未配置|无效|为空|是空的|停用|冻结|锁定|满|用完|用尽|耗尽|超限"
@@ -151,7 +152,7 @@ _NOTHING_WRONG = re.compile(
 )
 _NONE = re.compile(r"^没有[\u4e00-\u9fff]{2}")
 _TOOL_LACK = re.compile(
-    r"(?:没有|没装|缺少|缺|未安装|没有安装)\s*[a-z\ufffc][\w.\-]*|(?:环境|这里|这边)[^,，。]{0,8}没有$"
+    r"(?:没有|没装|缺少|缺|未安装|没有安装)\s*[a-z\ufffc][\w.\-]*|(?:环境|这里|这边)[^,，。]{0,8}没(?:有|配|装)$"
     r"|[里中]也?没有$"
 )
 _BARRED = re.compile(
@@ -159,7 +160,8 @@ _BARRED = re.compile(
     r"|不让|不许)"
     r"|受限于|受制于|受到?限制|被(?:关闭|关掉|切断|阻断|隔离|断开)|被封|被禁用|被禁止|被[^,，。]{0,12}(?:拦|挡|屏蔽"
     r"|封)|被拒|被屏蔽|被挡|拒绝了?我"
-    r"|是 ?(?:只读|read-?only)|对我(?:不可见|隐藏|不开放)|只能用于|(?:系统|目录|磁盘|盘)是?只读|只读权限"
+    r"|是 ?(?:只读|read-?only)|我的?[^,，。]{0,6}(?:角色|账号|token|key|用户)只(?:能|有|允许)|对我(?:不可见|隐藏"
+    r"|不开放)|只能用于|(?:系统|目录|磁盘|盘)是?只读|只读权限"
     r"|只有?(?:只读|查看|浏览|访客|viewer|reporter)|只有读|只能(?:读|看|查看|浏览)|一直拦|一直拒|总是拒"
 )
 _DENIED = re.compile(
@@ -194,7 +196,7 @@ _UNDONE = re.compile(
     r"|上传成功|push|deploy|merge|run|publish)"
     r"|(?<!\d)(?<!\d )(?<!个)失败(?!的?原因|是因为|是由于|后|时|的)|停在|卡在|卡住|受阻|作罢|搁置|占位|只在 ?local"
     r"|只存在本地|只在本地|只 ?commit ?在本地|还只是|未完成|没完成|待完成"
-    r"|还 ?open|只[用在靠][^,，。]{1,12}(?:测|跑|验证|看)过|中断|放弃|(?<!\d)(?<!\d )跳过"
+    r"|还 ?open|先不做|只[用在靠][^,，。]{1,12}(?:测|跑|验证|看)过|中断|放弃|(?<!\d)(?<!\d )跳过"
     r"|(?:克隆|推送|上传|登录|拉取|写入|合并|提交|clone|push|merge)(?:请求)?被拒"
 )
 _HANDOVER = re.compile(
@@ -203,7 +205,7 @@ _HANDOVER = re.compile(
     r"|协助|操作|执行|合并|添加|开放|处理|点|apply|push|merge|部署|发布|登录后)"
 )
 _ASKS = re.compile(r"(?:请|麻烦|能否)[^,，。]{0,6}(?:共享|分享|授权|开通|开放)[^,，。]{0,6}给?我")
-_NOT_HANDED = re.compile(r"不需要|无需|不用|不必|不再|避免|不得|之前需要|原来|以前|以往")
+_NOT_HANDED = re.compile(r"每次|每当|[改做]完|不需要|无需|不用|不必|不再|避免|不得|之前需要|原来|以前|以往")
 
 # --- what undoes it ---------------------------------------------------------------------------------------------
 
@@ -216,6 +218,7 @@ _DONE = re.compile(
 _ASIDE = re.compile(r"代码|其他|其余|其它|单元测试|编译|本地|草稿|文案|剩下|语法|静态检查")
 _WENT_WELL = re.compile(
     r"我(?:就|便)?用[^,，。]{1,14}(?:连|查|做|跑|测|读|取|算|拉|装|编)(?:的|了|到|出)|现在 ?全?(?:green|ok|绿|好)"
+    r"|后就?(?:好|正常|通过|恢复)"
     r"|改用|换了|换成|改成|绕过去"
     r"|绕开|装上|申请到|借助|(?:改为|用)[^,，。]{1,10}(?:解决|完成|核对|绕)"
     r"|通过[^,，。]{1,16}(?:核对|完成|验证|解决|拿到|确认)|成功(?:了)?$|(?:push|deploy|publish|merge"
@@ -312,8 +315,8 @@ def _read(clause: str, others: bool) -> int:
             sign |= what
     if not (_ASIDE.search(clause) or sign & (Sign.CANNOT | Sign.MAYBE)):
         sign |= (Sign.DONE if _DONE.search(clause) else sign) | (Sign.WORKED if _WENT_WELL.search(clause) else sign)
-    if (_HANDOVER.search(clause) or _ASKS.search(clause)) and not _NOT_HANDED.search(clause):
-        sign |= Sign.CANNOT
+    if not _NOT_HANDED.search(clause):
+        sign |= Sign.CANNOT if _ASKS.search(clause) else Sign.MAYBE if _HANDOVER.search(clause) else Sign.NONE
     return sign
 
 

@@ -64,7 +64,7 @@ def _read(clause: str, others: bool) -> int:
         if pattern.search(clause):
             sign |= what
     if words.HANDOVER.search(clause) and not words.NOT_HANDED.search(clause):
-        sign |= Sign.CANNOT if words.ADDRESSED.search(clause) else Sign.UNDONE
+        sign |= Sign.MAYBE if words.ADDRESSED.search(clause) else Sign.UNDONE
     return sign | _success(clause) if not sign & (Sign.CANNOT | Sign.MAYBE) else sign
 
 

@@ -127,7 +127,8 @@ WORLDLY = re.compile(
         roll (?:it )?out; install; confirm; download; pull; upload; fetch; read; access; relay; contact; enter;
         scrape; flip; mount; ssh; interact; print; compile; click; execute; post; book; start the; order; buy; pay;
         call; ring; email; message; invite; browse; view; apply; rotate; delete; merge; tag; release; test; query;
-        play; close; listen; hear; watch; look (?:at|into); boot; record; flash; scan; clone; authenticate; launch;
+        play; close; listen; hear; watch; look (?:at|into); boot; record; load; flash; scan; clone; authenticate;
+        launch;
         monitor;
         ping; submit;
         approve; provision; transfer; schedule; screenshot; render; preview; inspect; perform; create; write;
@@ -234,7 +235,8 @@ BARRED = _either(
     r"\bmy (?:push|upload|login|requests?)(?: \w+){0,4} (?:bounced|refused|rejected|denied|blocked|challenge)\b"
     r"|\bredirects? me\b",
     r"\b(?:hidden|invisible|locked|private|closed) (?:from|to|for) me\b",
-    r"\bmy (?:token|account|role|key|login) (?:is|works) (?:only |just )?for\b",
+    r"\bmy (?:token|account|role|key|login) (?:is|works) (?:only |just )?for\b|\bmy (?:\w+ )?(?:token|account|role"
+    r"|key|login|user) only\b",
     r"\b(?:my|this) (?:token|account|role|key|user) may not\b|\bmy \w+ (?:do|does) not (?:allow|permit|support|let"
     r"|include|offer)\b",
     r"\b(?:sandbox|environment|policy|session|permissions) (?:prevents?|blocks?|forbids?|denies|disallows?)\b",
@@ -257,7 +259,8 @@ DENIED = _either(
     r"\b(?:did|does|do|is|are|was|were) not (?:respond|answer|connect|responding|answering)\b|\bno (?:response"
     r"|answer)\b",
     r"\b(?:absent|unavailable|missing) (?:here|on|in|from)\b|\b(?:can|could) not be (?:reached|accessed|contacted)\b",
-    r"\b(?:is|are|was|were|went) (?:offline|down)\b|\bcaptchas?\b|\bpaywall\b|\b(?:am|is) on (?:linux|macos|a mac"
+    r"\b(?:is|are|was|were|went) (?:offline|down)\b|\bheadless\b|\bcaptchas?\b|\bpaywall\b|\b(?:am|is) on (?:linux"
+    r"|macos|a mac"
     r"|windows|arm)\b|\b(?:sandbox|environment|network"
     r"|permission|firewall|security)s? (?:restriction|limit|limitation|constraint)s?\b|\b(?:session|tokens?"
     r"|credentials?|login)(?: \w+)? (?:(?:has|have|had) )?(?:expired|ran out|run out)\b",
@@ -312,7 +315,10 @@ HANDOVER = _either(
     r"\b(?:someone|somebody) with (?:access|rights|permissions?|admin|sudo|the)\b",
 )
 ADDRESSED = re.compile(r"\b(?:your?|yourself|please|someone|somebody|by hand|admin)\b")
-NOT_HANDED = re.compile(r"\b(?:not|no need|never|without|nothing|instead of|used to|if you|rather than)\b")
+NOT_HANDED = re.compile(
+    r"\b(?:each|every|after|whenever|not|no need|never|without|nothing|instead of|used to|if you"
+    r"|rather than)\b"
+)
 
 # --- what undoes it ---------------------------------------------------------------------------------------------
 
