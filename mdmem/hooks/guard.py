@@ -74,8 +74,7 @@ def _with_before(message: str, said: str) -> str:
 def _text(memory: Found) -> str:
     """The memory in a block, so that readers of logs know whose words these are. Every field is encoded as there."""
     from mdmem.document.shorten import shorten  # a message that gives up is rare: what it takes is loaded only then
-    from mdmem.recall.block import MARKER
-    from mdmem.recall.encode import encode
+    from mdmem.recall.encode import MARKER, encode
 
     scope = memory["scope"] + (f" {memory['scope_ref']}" if memory["scope_ref"] else "")
     since = memory.get("unverified_since")

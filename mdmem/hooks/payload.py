@@ -8,7 +8,7 @@ import stat
 from typing import Any, NamedTuple
 
 from mdmem.hooks.table import AGENTS, Agent, Means
-from mdmem.recall.block import MARKER
+from mdmem.recall.encode import MARKER
 from mdmem.scope import can_be_path
 
 END_CHARS = 10_000  # of a message that is longer than two of them

@@ -11,10 +11,9 @@ from typing import NamedTuple
 from mdmem.document.shorten import shorten
 from mdmem.index.read import Entry
 from mdmem.memory import TYPES
-from mdmem.recall.encode import encode
+from mdmem.recall.encode import MARKER, encode
 from mdmem.recall.tokens import count_tokens
 
-MARKER = "mdmem-block"  # the one element that wraps every block, so that readers of logs know it
 ALWAYS = frozenset(name for name, rule in TYPES.items() if rule.always_injected)
 NOTES = "notes"
 BY_KEY = ("capability", "procedure")  # types whose key says more than their name

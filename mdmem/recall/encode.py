@@ -10,6 +10,8 @@ import unicodedata
 from collections.abc import Iterator
 from functools import lru_cache
 
+MARKER = "mdmem-block"  # the one element that wraps every block, so that readers of logs know it
+
 # What reads as an angle bracket, beside what NFKD takes apart into one. Not 《》, which are plain Chinese punctuation,
 # nor « », which are plain French.
 _ANGLES = frozenset("<>‹›⟨⟩\u3008\u3009˂˃˱˲ᐸᐳᚲ❬❭❮❯❰❱≺≻⋖⋗⧼⧽⦑⦒⪡⪢\U0001d236\U0001d237\U00016f3f")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -60,6 +61,16 @@ def test_a_memory_whose_probe_failed_is_said_to_be_unverified(bed: Bed, here: An
     assert here.answer({"op": "probed", "results": [result]})["ok"]
 
     assert "deploy:shop (user; unverified since 2026-11-30) " in str(ask(here))
+
+
+def test_the_text_is_made_without_loading_what_finds_memories() -> None:
+    code = (
+        f"import sys; sys.path.insert(0, {str(ROOT)!r}); import mdmem.hooks.guard, mdmem.recall.encode;"
+        " print(*(name for name in sys.modules if name.startswith(('mdmem.index', 'mdmem.db', 'mdmem.recall.'))))"
+    )
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert loaded.stdout.split() == ["mdmem.recall.encode"]
 
 
 def test_a_memory_without_a_probe_gives_no_command(bed: Bed, here: Answers) -> None:

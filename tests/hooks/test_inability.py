@@ -47,7 +47,7 @@ def rates(messages: list[Message]) -> tuple[float, float]:
 def test_the_set_is_large_and_even() -> None:
     chinese = [message for message in MESSAGES if message["lang"] != "en"]
 
-    assert len(MESSAGES) >= 400
+    assert len(MESSAGES) >= 1_500
     assert len({message["text"] for message in MESSAGES}) == len(MESSAGES)
     assert 0.45 <= len(chinese) / len(MESSAGES) <= 0.55
     assert 0.45 <= sum(message["says"] for message in MESSAGES) / len(MESSAGES) <= 0.55
@@ -57,15 +57,15 @@ def test_the_set_is_large_and_even() -> None:
 def test_an_inability_is_known_and_hardly_anything_else_is(langs: tuple[str, ...]) -> None:
     precision, recall = rates([message for message in MESSAGES if message["lang"] in langs])
 
-    assert precision >= 0.98
+    assert precision >= 0.99
     assert recall >= 0.9
 
 
 def test_the_whole_set_reaches_its_floors() -> None:
     precision, recall = rates(MESSAGES)
 
-    assert precision >= 0.98
-    assert recall >= 0.95
+    assert precision >= 0.995
+    assert recall >= 0.94
 
 
 @pytest.mark.parametrize(
@@ -110,6 +110,42 @@ def test_what_others_said_and_programs_wrote_is_passed_over(message: str) -> Non
 def test_what_was_overcome_or_only_supposed_is_no_inability(before: str, after: str) -> None:
     assert inability(before) is not None
     assert inability(after) is None
+
+
+@pytest.mark.parametrize(
+    ("mine", "of_others"),
+    [
+        ("The deploy failed: this account has no permission.", "The forks have no permission, so their jobs fail."),
+        ("I can't push to it.", "I can't make the type any narrower."),
+        (
+            "I can't open the page, as it asks for a login.",
+            "Fixed: nobody could open the page, as it asks for a login.",
+        ),
+        ("没有权限，所以没部署。", "加了三种情况的测试：没有权限、没部署、断网。"),
+        ("没有 token，所以没部署。", "没有 token 会跳过部署。"),
+    ],
+)
+def test_what_others_lack_and_what_code_does_is_no_inability(mine: str, of_others: str) -> None:
+    assert inability(mine) is not None
+    assert inability(of_others) is None
+
+
+def test_a_lack_of_nobody_in_particular_counts_where_it_is_all_that_is_said() -> None:
+    assert inability("No permission.") == "No permission."
+    assert inability("The audit is done. No permission. No surprise.") is None
+    assert inability("没有权限。") == "没有权限。"
+    assert inability("审计做完了。没有权限。") is None
+
+
+def test_a_reason_in_another_item_of_a_list_is_of_something_else() -> None:
+    assert inability("The upload was not done. Access denied.") is not None
+    assert inability("- The upload was not done\n- Access denied is now a page of its own") is None
+    assert inability("- The upload was not done\n- Access denied") is None
+
+
+def test_a_note_that_is_set_as_a_quotation_is_the_authors_own() -> None:
+    assert inability("> [!WARNING]\n> I can't deploy from here.") is not None
+    assert inability("> [!WARNING]\n> Ready.\n\n> I can't deploy from here.") is None
 
 
 def test_a_failure_beside_a_success_is_still_one() -> None:

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mdmem.index.read import Entry
-from mdmem.recall.block import MARKER, Item, Limits, compose, item, limits_of, without_blocks
+from mdmem.recall.block import Item, Limits, compose, item, limits_of, without_blocks
+from mdmem.recall.encode import MARKER
 from mdmem.recall.tokens import count_tokens
 
 PLENTY = Limits(1_000_000)

@@ -5,442 +5,125 @@ A clause is read by asking who its subject is, whether it holds a word of inabil
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
-from mdmem.hooks.inability.prose import CODE
+from mdmem.hooks.inability import english_words as words
 from mdmem.hooks.inability.signs import Sign
+from mdmem.hooks.inability.spelling import plain_english
 
-THING = "\ufffb"  # stands for one of _THINGS
-
-
-def _either(*ways: str) -> re.Pattern[str]:
-    return re.compile("|".join(ways))
-
-
-def _listed(words: str) -> str:
-    """An alternation of what stands between semicolons, the longest first."""
-    return "|".join(sorted((word.strip() for word in words.split(";") if word.strip()), key=len, reverse=True))
-
-
-# --- one spelling for what has several ----------------------------------------------------------------------
-
-_NO_APOSTROPHE = re.compile(
-    r"\b(ca|could|do|does|did|was|were|is|are|has|have|had|wo|would|should)nt\b|\b(i)(m|ve|ll)\b"
-)
-_NEGATED = re.compile(r"\b(ca|wo|sha|ai|[a-z]+?)n't\b")
-_WHOLE = {"ca": "can", "wo": "will", "sha": "shall", "ai": "is"}
-_SHORT = re.compile(r"(?<=\w)'(m|ve|re|ll|d)\b|(?:(?<=\bthere)|(?<=\bhere)|(?<=\bit)|(?<=\bthat))'s\b")
-_LONG = {"m": " am", "ve": " have", "re": " are", "ll": " will", "d": " would"}
-_TYPOS = {
-    "acces": "access",
-    "unabel": "unable",
-    "couldt": "could not",
-    "permision": "permission",
-    "permisions": "permissions",
-    "credental": "credential",
-    "credentals": "credentials",
-}
-_TYPO = re.compile(rf"\b(?:{'|'.join(_TYPOS)})\b")
-
-
-def _plain(text: str) -> str:
-    """Lower case, `can not` for can't, cant and cannot, `i have` for I've."""
-    text = text.lower().replace("’", "'").replace("‘", "'").replace("cannot", "can not")
-    text = _NO_APOSTROPHE.sub(lambda m: f"{m[1]}n't" if m[1] else f"i'{m[3]}", text)
-    text = _NEGATED.sub(lambda m: f"{_WHOLE.get(m[1], m[1])} not", text)
-    text = _SHORT.sub(lambda m: _LONG[m[1]] if m[1] else " is", text)
-    return _TYPO.sub(lambda m: _TYPOS[m[0]], text)
-
-
-# --- clauses --------------------------------------------------------------------------------------------------
-
-_JOINERS = (
-    "but|so|because|since|although|though|even though|while|whereas|however|therefore|thus|yet|until|unless|once|which"
-    "|that|who|if|when|whenever|after|and|or|then|due to|as"
-)
-_SPLIT = re.compile(rf"\s*[,;:()–—，；：（）]+\s*|\s+-{{1,2}}\s+|(?<!\bof)\s+(?=(?:{_JOINERS})\b)")
-_HEAD = re.compile(
-    rf"^(?:(?:{_JOINERS}|also|hence|even|still|sorry|unfortunately|sadly|regrettably|apologies|currently|right now"
-    r"|at the moment|at present|for now|i am afraid|i am sorry|note|again|instead|well|status)\b[ ,]*)+"
-)
-_RELATIVE = re.compile(r"^(?:that|which|who)\b")
-
-# --- who, and where -------------------------------------------------------------------------------------------
-
-_ADVERBS = r"(?: (?:also|still|currently|therefore|simply|just|personally|myself|yet|even|actually|now|then|[a-z]+ly))*"
-_SPEAKER = re.compile(rf"\b(?:i|we|me|myself|neither)(?: have| had)?{_ADVERBS}$")
-_WE = re.compile(rf"\bwe{_ADVERBS}$")
-_ME = re.compile(r"\b(?:i|me|my|mine)\b")
-_PERSON = re.compile(r"\byour?\b")
-_HOUSES = "sandbox|environment|session|machine|box|host|container|terminal|shell|workspace|setup|system|computer|vm"
-_MINE = _either(
-    r"\bmy(?: \w+){0,2} (?:tokens?|role|keys?|account|permissions?|tools?|toolset|tooling|credentials?|user|login"
-    rf"|access|rights|privileges|identity|network|connection|scopes?|{_HOUSES})\b",
-    r"\bmine\b",
-    r"\b(?:this|the current|our|the)(?: \w+)? (?:sandbox|session|environment|workspace)\b",
-    rf"\bthis(?: \w+)? (?:{_HOUSES}|runner|server|agent|account|token)\b",
-)
-_PLACE = _either(
-    r"\bfrom here\b|\bhere\b(?! is\b| are\b)|\b(?:for|to) me\b|\b(?:on|from) my (?:side|end|own)\b",
-    rf"\b(?:from|in|on|of|inside|within|by|to|at|with) (?:this|my|the current|our)(?: [\w-]+){{0,2}}? (?:{_HOUSES})\b",
-    r"\b(?:in|inside|within|from|by) (?:the|a) (?:sandbox|session|environment)\b",
-)
-
-# --- what can't be done ---------------------------------------------------------------------------------------
-
-_BE = "(?:(?:am|is|are|was|were|been) )?"
-_CANNOT = _either(
-    r"\b(?:can|could) (?:\w+ly |also |still |just )?not(?: yet| currently| even| really| actually)?(?: be able to)?\b",
-    rf"\b{_BE}not(?: \w+ly| yet| currently)?(?: been)? able to\b",
-    rf"\b{_BE}unable to\b|\b(?:has|have) never been able to\b|\bfailed to\b|\bincapable of\b",
-    rf"\b{_BE}not(?: \w+ly)? (?:allowed|permitted|authori[sz]ed|in a position|equipped) to\b",
-    r"\b(?:have|has|is|see) (?:no|not any|not a)(?: \w+)?"
-    r" (?:way|means|ability|possibility|option|chance|method)(?: for me)? (?:to|of)\b",
-    r"\b(?:do|does|did) not (?:currently )?have (?:a|any|the)(?: \w+)?"
-    r" (?:way|means|ability|possibility|option|tools?|capability|rights?|permissions?|access|privileges?"
-    r"|credentials) to\b",
-)
-_NO_WAY = _either(
-    r"\bnot (?:something|a thing)(?: that)?(?: i| we)?\b|\bonly you can\b|\bno way for me\b|\bon you\b$",
-    r"\b(?:beyond|outside(?: of)?) (?:what i|my)\b|\bas far as i (?:can|could) (?:go|get)\b|\bout of my (?:hands"
-    r"|reach)\b",
-)
-_IMPOSSIBLE = re.compile(r"\bnot (?:possible|feasible|doable)\b|\bimpossible\b")
-_STUCK = _either(
-    r"\b(?:i|we) (?:am|are|was|got|were|have been) (?:\w+ )?(?:blocked|stuck|denied|locked out|refused)\b",
-    r"\b(?:i|we) (?:am|are|was|were) (?:\w+ )?not (?:(?:logged|signed) in|authenticated|authori[sz]ed|connected"
-    r"|permitted"
-    r"|allowed)\b",
-    r"\bi (?:had|have) to (?:stop|give up|skip|leave)\b|\bi got (?:stuck|blocked)\b",
-    r"^(?:i am |currently |still )?blocked(?: (?:on|by) .*)?$|\b(?:hit|ran into|run into) a (?:wall|roadblock"
-    r"|dead end)\b",
-)
-# What can't be done and is no inability: advice, thanks, judgement, a search that found nothing, a bug that is gone.
-_HARMLESS = re.compile(
-    r"^(?: \w+ly)? ?(?:"
-    + _listed(
-        """recommend; suggest; advise; endorse; wait; thank; stress; emphasi[sz]e; overstate; overemphasi[sz]e; imagine;
-        think; guess; say; tell; promise; guarantee; vouch; agree; resist; believe; be; remember; recall; decide; spot;
-        notice; detect; reproduce; make (?:it|this|them) (?:fail|crash|break); break; crash; explain; justify; blame;
-        complain; argue; condone; comply; help; assist; support; provide; discuss; in good; speak; comment; rule out;
-        find; see (?:why|how|any|anyone|a|anything|what|where|much|no|that|it|the
-        (?:difference|point|reason|benefit|value|need|use));
-        fault; improve; hope; ask for; assume; predict; know; foresee; claim; conclude; come up;
-        trigger the (?:bug|error|crash|failure); go wrong; lose; live; understand; judge; wish; take credit;
-        take for granted; take responsibility; share (?:the contents?|my|any|internal|confidential); disclose; reveal;
-        accept; account for; appreciate; bring myself; care; conceive; expect; fathom; get over; get enough; ignore;
-        make sense; make any; make up; make heads; mention; overlook; pin; pinpoint; quantify; recreate; repro;
-        replicate; reject; shake; skip; speculate; stand; sympathi[sz]e; top; undo; wrap; ethically; overestimate;
-        underestimate; deny; defend; credit; answer that; do better; do justice; choose; praise; express; begin to;
-        possibly; have; point to; name; pretend; let; afford; want; distinguish; prove"""
-    )
-    + r")\b"
-)
-_SEEING = re.compile(
-    r"^(?: \w+ly)? ?see your\b|^(?: \w+ly)? ?(?:see|find) (?:the|your|its|a|any|an|what is on|how it)?(?: \w+)? ?"
-    r"(?:screen|display|dashboard|browser|page|images?|logs?|ui|gui|window|layout|monitor|desktop|inbox"
-    r"|credentials?|tokens?|(?:api )?keys?|password|account|login|kubeconfig)\b"
-)
-# Deeds on code: what stands in their way is more often the code itself.
-_CODING = _either(
-    r"^(?: \w+ly)? (?:rename|inline|split|refactor|simplify|reuse|cast|convert|extract|keep|drop|use|replace|pass"
-    r"|return"
-    r"|represent|express|reduce|type|see)\b",
-    r"^(?: \w+ly)? make (?:it|this|these|them|that|the|an?)\b"
-    r"(?! \w*(?:payment|purchase|call|change|deposit|request|reservation|booking|connection|backup|commit|order"
-    r"|transfer))",
-)
-_TRADE = _either(
-    r"\bwithout (?:\w+ly )?(?!access|network|internet|credentials|login|permission)\w+ing\b|\bany ?more\b"
-    r"|\bno longer\b",
-    r"\bwithout (?:your|an?|the|a clear|more|further) (?:approval|go-ahead|confirmation|ok|decision|input|answer"
-    r"|information|details|context|clarification)\b|\bby design\b",
-)
-_PRINCIPLE = re.compile(
-    r"\b(?:malware|exploits?|phishing|weapons?|illegal|harmful|unethical|spam|copyright\w*|impersonat\w+|bypass\w*"
-    r"|crack\w*|misleading|fraud\w*|system prompt|in good conscience)\b"
-)
-
-# --- what is missing ------------------------------------------------------------------------------------------
-
-# What it takes to do a deed in the world; in a clause that is searched for a lack, THING stands for each.
-_THING = re.compile(
-    r"\b(?:"
-    + _listed(
-        """access; permissions?; credentials?; tokens?; keys?; passwords?; passphrases?; secrets?; logins?; rights?;
-        privileges?; roles?; network; internet; connection; connectivity; vpn; ssh; tools?; browser; display; accounts?;
-        licen[cs]es?; sudo; root; certificates?; keystore; kubeconfig; webhook; smtp; authori[sz]ation; authentication;
-        clearance; scopes?; toolchain; docker; kubectl; gpu; device; hardware; machine; camera; microphone; phone;
-        emulator; simulator; connector; integration; plugin; cli; client; route; tunnel; profile; identity; server;
-        terminal; desktop; gui; wallet; card; funds; quota; seat; membership; admin; outbound; dns; proxy; adapter;
-        subscription; variables?; line; second factor; factor; verification; code; eyes; speaker; mount; share; api"""
-    )
-    + r")\b"
-)
-_SOME = "(?:the |any |an? |enough |sufficient |valid |necessary |required |got |of )*"
-_MANY = rf"(?:[\w'/.{CODE}{THING}-]+ ){{0,5}}?"
-_NONE = "(?!missing|failed|further|more|new|other|remaining|open|leaked)"
-_LACK = _either(
-    r"\b(?:(?:do|does|did) not(?: currently| yet| actually| really)? (?:have|hold|possess)|(?:have|has) not(?: got)?)"
-    rf" {_SOME}{_MANY}{THING}",
-    rf"\b(?:have|has|had|with|got|having) (?:currently )?(?:no|neither|insufficient|zero) {_MANY}{THING}",
-    rf"\b(?:lack|lacks|lacked|lacking|am missing|are missing|still missing) {_SOME}{_MANY}{THING}",
-    rf"\b(?:have|has) (?:only )?(?:read-only|view-only|limited) {THING}|\bonly (?:have|has|got) (?:read|view)\b",
-    rf"\b(?:no|neither|not any|not an?) {_NONE}{_MANY}[{THING}{CODE}]",
-    r"\bno (?:[\w-]+ ){1,3}(?:(?:is|are|was|were) )?(?:configured|available|installed|set|provided|mounted|attached"
-    r"|connected)\b",
-    rf"[{THING}{CODE}].* (?:is|are|was|were|has|have) (?:empty|missing|unset|expired|disabled|blocked|unavailable"
-    rf"|absent"
-    r"|unreachable|down|invalid|restricted|refused|rejected|denied|off|cut off|read-only)\b",
-    r"\bcut off from\b|\bsits? behind\b|^(?:missing|lacking|insufficient) ",
-    r"\b(?:is|are|was) (?:blocked|disabled|restricted|forbidden|filtered|prohibited) (?:from|in|on|by|for|here)\b",
-)
-_BARE = _either(
-    rf"^(?:no|insufficient|not enough) {_NONE}{_MANY}{THING}",
-    r"^(?:missing|lacking"
-    r"|insufficient) ",
-    r"^not (?:authenticated|authori[sz]ed|(?:logged|signed) in|connected)\b",
-)
-_USED = re.compile(
-    r"\b(?:(?:is|are|was|were|be) (?:needed|required|necessary)|concerns?|objections?|doubts?|preferences?|leaked"
-    r"|longer|involved|exposed|found|remain|lost|at risk|left|change[sd]?"
-    r"|touched|affected"
-    r"|stored)\b"
-)
-_NOT_SO = re.compile(
-    r"\b(?:am|is|are|was|were|be|been|not|neither) (?:currently |yet )?(?:not |nor )?(?:currently |yet |even |any )?"
-    r"(?:authenticated|logged in|signed in|authori[sz]ed|connected|permitted|allowed|installed|available|configured"
-    r"|reachable|attached|set up|set|present|accessible|provisioned|mounted|defined|enrolled|paired|plugged in|accepted"
-    r"|known|here|on this|in (?:this|my|the env)|open to|supported here|valid)\b"
-)
-_NEGATION = re.compile(r"\b(?:not|no|neither|nor|never|nothing)\b")
-# `which I don't have`: what is missing stands in the clause before.
-_WITHOUT_IT = _either(
-    r"\b(?:do|did) not (?:currently |actually )?(?:have|hold|possess|know)"
-    r"(?: (?:it|that|them|those|this|one|any|here|yet|either))*(?: (?:in|on|for|at|with) (?:this|the|my|that"
-    r"|your) .*)?$",
-    r"\blacks?(?: it| that| them)?$|\b(?:have|got) none\b|\bhave no (?:access|permissions?|rights?|login|way)\b",
-    r"\b(?:can|could) not (?:get|obtain|provide|do|solve|enter|supply|receive|read|access)(?: it| one| that| them"
-    r"| here)*$",
-    r"\bam not (?:one|a member|an? (?:admin|owner|maintainer)|on the list|among them)\b",
-)
-_BARRED = _either(
-    r"\bmy \w+ (?:do|does) not (?:allow|permit|support|let|include|offer)\b",
-    r"\b(?:sandbox|environment|policy|session|permissions) (?:prevents?|blocks?|forbids?|denies|disallows?)\b",
-    r"\b(?:prevents?|prevented|blocks?|blocked|stops?|stopped|keeps?|kept|forbids?|forbade|denies|denied|bars?|barred)"
-    r" (?:me|us|my|all outbound|any outbound|outbound|network)\b",
-    r"\b(?:do|does|did|will|would) not (?:let|allow|permit|accept|give|grant) (?:me|us|my|it from|outbound)\b",
-    r"\b(?:refus\w+|reject\w+|declin\w+|bounced|den(?:y|ies|ied))"
-    r" (?:me|my|the push|the login|the key|the upload|access|us)\b",
-    r"\b(?:restrictions?|limits?|limitations?) of (?:the|this|my) (?:sandbox|environment|session|permissions)\b",
-)
-_DENIED = _either(
-    r"\bpermission denied\b|\baccess (?:was |is )?denied\b|\b(?:401|403)\b|\bforbidden\b|\bunauthori[sz]ed\b",
-    r"\bnot permitted\b|\btimed? ?out\b|\bconnection (?:was |is )?(?:refused|reset|blocked)\b|\brefused\b"
-    r"|\bunreachable\b",
-    r"\bauthori[sz]ation ?failed\b|\bauthentication (?:failed|failure|error)\b|\bblocked\b|\bquota\b|\brate limit\w*\b",
-    r"\b(?:command|executable) not found\b|\bnot resolve\b|\bresolution fails\b|\bwants me to\b",
-    r"\bkeeps? (?:blocking|rejecting|refusing|denying)\b|\b(?:restricted|limited) to\b|\bonly \w+(?: \w+)? can\b",
-    r"\bonly (?:reachable|accessible|available|possible) (?:via|from|over|through|with|inside)\b",
-    r"\b(?:is|are|was|were) (?:denied|disallowed|prohibited)\b",
-    r"\b(?:login|password|two-factor|2fa|captcha|mfa) (?:is )?(?:required|wall|prompt)\b",
-)
-_REQUIRES = re.compile(
-    rf"\b(?:requires?|needs?|only accepts?|behind|via|asks? for|wants?|demands?"
-    rf"|depends on) {_MANY}(?:[{THING}{CODE}]|xcode)"
-)
-
-# --- what was left undone, and who is to do it ------------------------------------------------------------------
-
-_UNDONE = _either(
-    r"\b(?:has|have|had|was|were|is|are|did) (?:therefore |still |thus |so )?(?:not|never)(?: yet"
-    r"| therefore)?(?: been)?"
-    r" (?:[a-z]+ed|sent|run|done|built|set|put|happen|get|go|gone|written|take|taken|work|manage|succeed|finish|reach"
-    r"|in the|on the|there|on \w+ yet)\b",
-    r"\b(?:did|do|have|has) not (?:yet )?(?:push|deploy|publish|run|apply|send|verif|check|test|merge|upload|execut"
-    r"|creat"
-    r"|start|install|complet)\w*\b",
-    r"\b(?:could|can) not be\b|(?<!no )(?<!nothing )\bfail(?:s|ed|ing)?\b|\bnot done\b|\bunchanged\b|\buntested\b"
-    r"|\bskipped\b",
-    r"\b(?:is|are|remains?) (?:still |therefore |only )?(?:missing|open|pending|unverified|local|incomplete"
-    r"|placeholders?"
-    r"|undone|unread|unpublished|a draft|only local|only a draft|skipped|outstanding|waiting)\b",
-    r"\bstill (?:has|have|needs?|missing|belong|a draft|to be|sitting|waiting|only)\b|\bnothing (?:was|has|is|could)\b",
-    r"\bi (?:had to )?(?:stop|stopped|gave up)\b|\bnot (?:yet )?(?:applied|deployed|pushed|published|sent|run|tested"
-    r"|verified)\b",
-)
-_HANDOVER = _either(
-    r"\b(?:needs?|have|has|must|require[sd]?|should|will|please|want)\b.*\b(?:by hand|by you|by someone|by an admin"
-    r"|by somebody|on your (?:side|end|machine)|yourself|yourselves|manually)\b",
-    r"\b(?:someone|somebody|a person|an admin\w*) (?:with|who has)\b.*\b(?:has to|needs? to|must|should"
-    r"|will have to|can)\b",
-    r"\b(?:someone|somebody) with (?:access|rights|permissions?|admin|sudo|the)\b",
-)
-_ADDRESSED = re.compile(r"\b(?:your?|yourself|please|someone|somebody|by hand|admin)\b")
-_NOT_HANDED = re.compile(r"\b(?:not|no need|never|without|nothing|instead of|used to|if you|rather than)\b")
-
-# --- what undoes it ---------------------------------------------------------------------------------------------
-
-_DONE = re.compile(
-    r"\b(?:is live|pushed|deployed|published|connected|restarted|uploaded|pass(?:es|ed)|(?:is|are) in the|is now"
-    r"|installed|rolled out|completed|sent|merged|created|logged in|verified|restored|applied|ran|finished|confirmed"
-    r"|running|built|queried|charged)\b"
-)
-_TRIED = r"(?:switched|used|installed|retried|replaced|changed|moved|went|took|found)"
-_WORKED = _either(
-    r"\b(?:work(?:s|ed)|succeed(?:s|ed)|went through|goes through|is up|is done|fixed|resolved|got in|got through"
-    r"|could verify|solved|did the trick|(?:is|are) back|corrected|unlocked|got it|gave it|granted|match)\b",
-    rf"^{_TRIED} |\b\w+ed\b.* instead\b|\binstead\b.* \w+ed\b",
-    rf"\bi (?:then |simply |just )?(?:{_TRIED}|requested|borrowed|worked around|fell back|asked for|tried again"
-    rf"|did it|ran"
-    r"|rebuilt|added|reran|generated)\b",
-    r"\b(?:it|that|the \w+) (?:now )?(?:works|is (?:now )?(?:deployed|live|published|done|fixed|pushed|in place"
-    r"|green|up))\b",
-    r"\bi (?:could|was able to|managed to)\b(?! not| only)",
-)
-# What went well beside what failed.
-_ASIDE = re.compile(
-    r"\b(?:unit|others?|rest|everything else|all else|else|locally|local|code|lint\w*|type check\w*|syntax|dry run"
-    r"|existing|mock\w*|draft\w*)\b"
-)
-_EARLY = re.compile(
-    r"\b(?:at first|initially|originally|previously|earlier|in the beginning|at the start|the first \w+|before"
-    r"|until (?:i|now|then)|used to|had been|the old|yesterday|last (?:night|week)|for a while)\b"
-)
-_THEN = _either(
-    r"\b(?:then|afterwards?|after|once|until|turned out|in the end|eventually|finally|retr(?:y|ied)|tried again"
-    r"|worked around|instead|the one in|with the (?:new|right)|later)\b",
-    rf"\bso i (?:{_TRIED}|ran|fell|added|queried|worked)\b|^{_TRIED} ",
-)
-_BUT = re.compile(r"\b(?:but|however|now|luckily|fortunately|yet|still|so)\b")
-_CONDITION = re.compile(
-    r"^(?:and |or |but |so |even )?(?:if|in case|should|whenever|suppose|assuming|provided|as long as|wherever|when"
-    r"|otherwise|unless|in the event)\b"
-)
-_WISH = re.compile(
-    r"\bif (?:you|that) (?:want|like|need|prefer|wish|would|could|can|give|have time|is ok)\b|\bunless\b"
-)
-_CONCESSION = re.compile(r"^(?:although|though|even though|while|despite|even without|even if)\b")
-_ASKED = re.compile(r"^(?:can|could|do|does|did|is|are|why|how|what|which|who|should|shall|would|will|want|or)\b")
-_REPORT = re.compile(
-    r"\b(?:fix(?:ed|es)?|says?|said|prints?|printed|wrote|reads?|reports?|reported|shows?|showed|message|error"
-    r"|logs?|raises?|returns?"
-    r"|lists?|describes?|documents?|explains?|covers)\b"
-)
-_SCOPE = _either(
-    r"\byou (?:only |just )?(?:asked|said|told|did not ask|wanted)\b|\bout(?:side)?(?: of)?(?: the)? scope\b",
-    r"\bnot part of\b|\bwas not asked\b|\bas (?:requested|agreed)\b|\byour (?:approval|go-ahead|confirmation|ok)\b",
-    r"\buntil you (?:tell|choose|decide|confirm|approve|say|answer|pick|reply|review|let me)\b",
-)
-# The person does not want it done: to ask the assistant to try all the same would be wrong, whatever it could do.
-_FORBIDDEN = _either(
-    r"\b(?:you|the user|the person) (?:had |have |has |also |already |just |\w+ly )*(?:asked|told|instructed|said"
-    r"|wanted|requested|warned|ordered|decided|preferred|agreed)\b(?: \w+){0,5}?"
-    r" (?:not|never|no one|nobody|against|hold)\b",
-    r"\byou (?:do|did|would) not want\b|\byou (?:forbade|prohibited|ruled out|vetoed|declined|rejected)\b",
-    r"\b(?:per|by|under|against|given|following|because of|due to|violates?|breaks?) your (?:\w+ )?(?:rules?"
-    r"|polic(?:y|ies)|guidelines?|preferences?|feedback|conventions?|freeze|standing)\b",
-    r"\byour (?:\w+ )?(?:rules?|polic(?:y|ies)|guidelines?|preferences?|feedback|conventions?) (?:says?|is|forbids?|are"
-    r"|prohibits?|tells?|does not|do not)\b|\bi was (?:told|asked|instructed) (?:by you )?not\b",
-)
 _AROUND = (
-    (Sign.UNDONE, _UNDONE),
-    (Sign.EARLY, _EARLY),
-    (Sign.THEN, _THEN),
-    (Sign.BUT, _BUT),
+    (Sign.UNDONE, words.UNDONE),
+    (Sign.EARLY, words.EARLY),
+    (Sign.THEN, words.THEN),
+    (Sign.BUT, words.BUT),
 )
 
 
 def signs(text: str) -> list[int]:
     """The signs of each clause, in order."""
-    plain = _plain(text)
-    if plain.endswith(("?", "？")) and _ASKED.match(_HEAD.sub("", plain)):
+    plain = plain_english(text)
+    if plain.endswith(("?", "？")) and words.ASKED.match(words.HEAD.sub("", plain)):
         return [Sign.VOID]
-    if _FORBIDDEN.search(plain):
+    if words.FORBIDDEN.search(plain):
         return [Sign.VOID]
     found: list[int] = []
-    others = hypothetical = False  # whether somebody else is spoken of; whether a condition stands before
+    told = others = bool(words.TOLD.search(plain))  # whether somebody or something else is spoken of
+    hypothetical = False  # whether a condition stands before
     for clause in _clauses(plain):
-        if _CONDITION.match(clause) or (hypothetical and clause.startswith(("and ", "or "))):
+        if words.CONDITION.match(clause) or (hypothetical and clause.startswith(("and ", "or "))):
             found.append(Sign.VOID)
-            hypothetical = hypothetical or not _WISH.search(clause)
+            hypothetical = hypothetical or not words.WISH.search(clause)
             continue
-        sign = Sign.VOID if hypothetical else _read(clause, others or bool(found and _RELATIVE.match(clause)))
-        if _CONCESSION.match(clause) or _SCOPE.search(clause):
+        sign = Sign.VOID if hypothetical else _read(clause, others or bool(found and words.RELATIVE.match(clause)))
+        if told:
+            sign &= ~(Sign.MAYBE | Sign.REASON | Sign.UNDONE)
+        if words.CONCESSION.match(clause) or words.SCOPE.search(clause):
             sign |= Sign.VOID
         found.append(sign)
-        others = _speaks_of_others(clause, others)
+        others = told or _speaks_of_others(clause, others)
     return found
 
 
 def _clauses(plain: str) -> Iterator[str]:
-    return (clause for clause in (part.strip(" .!…?") for part in _SPLIT.split(plain)) if clause)
+    return (clause for clause in (part.strip(" .!…?") for part in words.SPLIT.split(plain)) if clause)
 
 
 def _speaks_of_others(clause: str, before: bool) -> bool:
-    words = _HEAD.sub("", clause).split()
-    if not words or _ME.search(clause):
+    spoken = words.HEAD.sub("", clause).split()
+    if not spoken or words.ME.search(clause):
         return False
-    return before or len(words) > 3 or bool(_REPORT.search(clause))
+    return before or len(spoken) > 3 or bool(words.REPORT.search(clause))
 
 
 def _read(clause: str, others: bool) -> int:
-    bare = _HEAD.sub("", clause)
+    if words.NOTHING_WRONG.search(clause):
+        return Sign.NONE
+    bare = words.HEAD.sub("", clause)
     sign = _inability(bare, others) | _lack(bare, others)
     for what, pattern in _AROUND:
         if pattern.search(clause):
             sign |= what
-    if _HANDOVER.search(clause) and not _NOT_HANDED.search(clause):
-        sign |= Sign.CANNOT if _ADDRESSED.search(clause) else Sign.UNDONE
+    if words.HANDOVER.search(clause) and not words.NOT_HANDED.search(clause):
+        sign |= Sign.MAYBE if words.ADDRESSED.search(clause) else Sign.UNDONE
     return sign | _success(clause) if not sign & (Sign.CANNOT | Sign.MAYBE) else sign
 
 
 def _success(clause: str) -> int:
-    if _NEGATION.search(clause) or _ASIDE.search(clause):
+    if words.NEGATION.search(clause) or words.ASIDE.search(clause):
         return Sign.NONE
-    done = Sign.DONE if _DONE.search(clause) else Sign.NONE
-    return done | Sign.WORKED if _WORKED.search(clause) else done
+    done = Sign.DONE if words.DONE.search(clause) else Sign.NONE
+    return done | Sign.WORKED if words.WORKED.search(clause) else done
 
 
 def _inability(clause: str, others: bool) -> int:
     """What a clause says of what can't be done."""
-    if _NO_WAY.search(clause) and not _PERSON.match(clause):
+    if words.NO_WAY.search(clause) and not words.PERSON.match(clause):
         return Sign.CANNOT
-    if _IMPOSSIBLE.search(clause):
-        return Sign.CANNOT if _PLACE.search(clause) else Sign.MAYBE
-    found = _CANNOT.search(clause)
+    if words.IMPOSSIBLE.search(clause):
+        return Sign.CANNOT if words.PLACE.search(clause) else Sign.MAYBE
+    found = words.CANNOT.search(clause)
     if found is None:
-        return Sign.CANNOT if _STUCK.search(clause) else Sign.NONE
+        return Sign.CANNOT if words.STUCK.search(clause) else Sign.NONE
     before, after = clause[: found.start()].rstrip(), clause[found.end() :]
-    if _TRADE.search(after) or _PRINCIPLE.search(clause):
+    if words.TRADE.search(after) or words.PRINCIPLE.search(clause):
         return Sign.NONE
-    if _SPEAKER.search(before) or _MINE.search(before) or not (before or others):
-        return _deed(after, we=bool(_WE.search(before)), placed=bool(_PLACE.search(clause)))
-    if _PLACE.search(after) and not _PERSON.search(before) and "here" not in after:
+    if words.SPEAKER.search(before) or words.MINE.search(before) or not (before or others):
+        return _deed(after, we=bool(words.WE.search(before)), placed=bool(words.PLACE.search(clause)))
+    if words.PLACE.search(after) and not words.PERSON.search(before) and not words.HERE.search(after):
         return Sign.CANNOT
-    return Sign.MAYBE if after.startswith(" be ") or not before else Sign.NONE
+    return Sign.MAYBE if after.startswith(" be ") and words.UNDONE.search(clause) else Sign.NONE
 
 
 def _deed(after: str, *, we: bool, placed: bool) -> int:
     """What follows `I can't`. `We` may be anybody."""
-    if _SEEING.match(after):
+    if words.SEEING.match(after):
         return Sign.CANNOT
-    if _HARMLESS.match(after):
+    if words.HARMLESS.match(after):
         return Sign.NONE
-    return Sign.MAYBE if _CODING.match(after) or (we and not placed) else Sign.CANNOT
+    if words.CODING.match(after):
+        return Sign.MAYBE
+    return Sign.CANNOT if placed or (words.WORLDLY.match(after) and not we) else Sign.MAYBE
 
 
 def _lack(clause: str, others: bool) -> int:
     """What a clause says of what is missing."""
-    place, barred = _PLACE.search(clause), _BARRED.search(clause)
-    mine = _ME.search(clause) or _MINE.search(clause) or (not others and clause.startswith(("have ", "lack ", "am ")))
-    if (barred and mine) or (place and (barred or _DENIED.search(clause))):
+    place, barred = words.PLACE.search(clause), words.BARRED.search(clause)
+    mine = (
+        words.ME.search(clause)
+        or words.MINE.search(clause)
+        or (not others and clause.startswith(("have ", "lack ", "am ")))
+    )
+    denied = words.DENIED.search(clause)
+    if (barred and mine) or ((place or words.AT_ME.search(clause)) and (barred or denied)):
         return Sign.CANNOT
-    things = _THING.sub(THING, clause)
-    missing = _LACK.search(things) or (_NOT_SO.search(clause) and _NEGATION.search(clause))
-    if missing and not _PERSON.match(clause) and not _USED.search(clause):
-        return Sign.CANNOT if mine or place or (_BARE.match(things) and not others) else Sign.REASON
-    if mine and _WITHOUT_IT.search(clause):
+    owner = words.OWNER.match(clause)
+    if owner and not (mine or place or words.HELD.search(owner[1])):
+        return Sign.NONE
+    things = words.THINGS.sub(words.THING, clause)
+    missing = words.LACK.search(things) or (words.NOT_SO.search(clause) and words.NEGATION.search(clause))
+    theirs = words.PERSON.match(clause) and not (place and words.NOT_THERE.match(clause))
+    if missing and not theirs and not words.USED.search(clause):
+        return Sign.CANNOT if mine or place else Sign.REASON | Sign.BARE if words.BARE.match(things) else Sign.REASON
+    if mine and words.WITHOUT_IT.search(clause):
         return Sign.CANNOT
-    return Sign.REASON if missing or barred or _DENIED.search(clause) or _REQUIRES.search(things) else Sign.NONE
+    return Sign.REASON if missing or barred or denied or words.REQUIRES.search(things) else Sign.NONE

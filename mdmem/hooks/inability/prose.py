@@ -13,6 +13,7 @@ class Sentence(NamedTuple):
 
     text: str
     said: str
+    item: int  # which item of a list it is in, 0 for none
 
 
 _FENCE = re.compile(r"\s*(?:[-*+]\s+|\d+[.)]\s+)?(`{3,}|~{3,})")
@@ -27,6 +28,9 @@ _LOG = re.compile(
     r"(?:\[?\d{4}-\d\d-\d\d|\[?\d\d:\d\d:\d\d|\w+ ERR!|[$#%] \w|Traceback |\w*Error: |\w*Exception: |(?:error|fatal"
     r"|warning|debug|info)(?::| \[))",
 )
+_QUOTING = re.compile(r"[>＞]\s*")
+# A note in the author's own words, though it is set as a quotation: `> [!WARNING]`, `> **Note**`.
+_NOTE = re.compile(r"\[![A-Za-z]+\]|\*\*(?:note|warning|caution|important|注意|说明|提示|警告)|⚠|ℹ", re.IGNORECASE)
 _MARKER = re.compile(r"^(?:[-*+•·]|\d{1,3}[.)、]|#{1,6}|\[[ xX]\]|[☐☑✅❌⚠🚫️])\s*")
 _EMPHASIS = re.compile(r"\*\*|__|(?<!\w)[*_](?=\w)|(?<=\w)[*_](?!\w)|~~")
 # A full stop ends a sentence before a space alone: `package.json` and `v1.2` have some inside. Chinese ends anywhere.
@@ -46,7 +50,7 @@ _MASKS = (
 def sentences(message: str) -> list[Sentence]:
     """The sentences, in order; of a list or a heading each line is at least one."""
     found: list[Sentence] = []
-    for text in _paragraphs(message):
+    for item, text in _paragraphs(message):
         said = text
         for pattern, stand_in, signs in _MASKS:
             if any(sign in said for sign in signs):
@@ -54,7 +58,7 @@ def sentences(message: str) -> list[Sentence]:
         at = 0
         for end in [*(stop.end() for stop in _END.finditer(said)), len(said)]:
             if said[at:end].strip():
-                found.append(Sentence(_tidy(text[at:end]), _MASKED.sub(lambda run: run[0][0], _tidy(said[at:end]))))
+                found.append(_sentence(text[at:end], said[at:end], item))
             at = end
     return found
 
@@ -64,15 +68,21 @@ def _masked(pattern: re.Pattern[str], stand_in: str, text: str) -> str:
     return pattern.sub(lambda match: stand_in * len(match[0]), text)
 
 
+def _sentence(text: str, said: str, item: int) -> Sentence:
+    return Sentence(_tidy(text), _MASKED.sub(lambda run: run[0][0], _tidy(said)), item)
+
+
 def _tidy(text: str) -> str:
     return _SPACE.sub(" ", text).strip()
 
 
-def _paragraphs(message: str) -> list[str]:
-    """Lines that are prose; those that an editor wrapped are joined, those of lists and tables stay apart."""
-    found: list[str] = []
+def _paragraphs(message: str) -> list[tuple[int, str]]:
+    """Lines that are prose, each with the list item that it is; those that an editor wrapped are joined, those of lists
+    and tables stay apart.
+    """
+    found: list[tuple[int, str]] = []
     fence = ""
-    joins = False
+    joins = noted = False
     for raw in message.splitlines():
         line = raw.strip()
         opened = _FENCE.match(raw)
@@ -83,13 +93,19 @@ def _paragraphs(message: str) -> list[str]:
         if opened:
             fence, joins = opened[1], False
             continue
-        if not line or line[0] in ">＞" or _LOG.match(line) or raw.startswith(("\t", "        ")):
+        quoting = _QUOTING.match(line)
+        if quoting:
+            line = line[quoting.end() :]
+            noted = noted or bool(_NOTE.match(line))
+        else:
+            noted = False
+        if not line or (quoting and not noted) or _LOG.match(line) or raw.startswith(("\t", "        ")):
             joins = False
             continue
         text = _MARKER.sub("", line)
         if joins and text == line and found:
-            found[-1] += f" {text}"
+            found[-1] = (found[-1][0], f"{found[-1][1]} {text}")
         else:
-            found.append(text)
+            found.append((0 if text == line or line[0] == "#" else len(found) + 1, text))
         joins = line[0] not in "#|"
     return found

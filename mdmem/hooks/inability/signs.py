@@ -16,6 +16,7 @@ class Sign:
     EARLY = 64  # this was so at first
     THEN = 128  # this came of it, or afterwards
     BUT = 256  # this stands against it
+    BARE = 1024  # an inability or a lack of nobody in particular: the assistant's, where that is all the message says
     VOID = 512  # a condition, a question, or a concession: what the clause says did not stop the assistant
 
 
@@ -25,7 +26,8 @@ _WORDS = (
     "not", "n't", "n’t", "nt ", "no ", "none", "neither", "nothing", "never", "unable", "lack", "missing", "without",
     "yourself", "manually", "by hand", "by you", "prevent", "block", "stuck", "refus", "reject", "denied", "denies",
     "fail", "impossible", "incapable", "someone", "beyond", "only", "stopp", "forbid", "insufficient", "wall",
-    "dead end", "roadblock", "out of", "on you", "limited", "cut off", "unreach",
+    "dead end", "roadblock", "out of", "on you", "limited", "cut off", "unreach", "401", "403", "hidden", "alone",
+        "behind", "leave", "redirect", "bounce",
 )  # fmt: skip
 _CHARACTERS = frozenset("没沒无無不未缺失拒限禁自手需请請麻")
 

@@ -6,7 +6,7 @@ import re
 from functools import reduce
 from operator import or_
 
-from mdmem.hooks.inability.prose import sentences
+from mdmem.hooks.inability.prose import Sentence, sentences
 from mdmem.hooks.inability.signs import Sign, may_say
 
 NEAR = 1  # how many sentences away a reason may stand
@@ -21,7 +21,7 @@ def inability(message: str) -> str | None:
     want of access, rights, tools or a network; None where it says no such thing. Any text gets an answer.
     """
     found = sentences(message)
-    reader = _Reader([one.said[:MAX_SENTENCE] for one in found])
+    reader = _Reader(found)
     said = [one.text for at, one in enumerate(found) if may_say(one.said) and reader.says(at)]
     return "\n".join(said) or None
 
@@ -40,12 +40,15 @@ def _read(text: str) -> list[int]:
 class _Reader:
     """Reads each sentence once, and only those that are asked for."""
 
-    def __init__(self, said: list[str]) -> None:
-        self.said = said
+    def __init__(self, found: list[Sentence]) -> None:
+        self.said = [one.said[:MAX_SENTENCE] for one in found]
+        self.found = found
         self._signs: dict[int, list[int]] = {}
 
     def says(self, at: int) -> bool:
         """Whether a sentence says that something can't be done, and nothing around it undoes that."""
+        if len(self.found) == 1 and len(self.signs(at)) == 1 and self.signs(at)[0] & Sign.BARE:
+            return True
         firm = Sign.NONE
         for place, sign in enumerate(self.signs(at)):
             if sign & (Sign.CANNOT | Sign.MAYBE | Sign.REASON | Sign.UNDONE) and not self._is_undone(at, place):
@@ -61,12 +64,17 @@ class _Reader:
         return self._signs[at]
 
     def _all(self, at: int) -> int:
-        held = (sign for sign in self.signs(at) if not sign & Sign.VOID) if 0 <= at < len(self.said) else ()
+        held = (sign for sign in self.signs(at) if not sign & Sign.VOID)
         return reduce(or_, held, Sign.NONE)
 
     def _has_reason(self, at: int) -> bool:
-        near = range(at - NEAR, at + NEAR + 1)
-        return any(self._all(n) & (Sign.REASON | Sign.CANNOT) for n in near)
+        near = range(max(at - NEAR, 0), min(at + NEAR + 1, len(self.said)))
+        return any(self._all(n) & (Sign.REASON | Sign.CANNOT) for n in near if self._belong(at, n))
+
+    def _belong(self, one: int, other: int) -> bool:
+        """Whether two sentences may be about the same thing: those of two items of a list are not."""
+        first, second = self.found[one].item, self.found[other].item
+        return first == second or not (first and second)
 
     def _is_undone(self, at: int, place: int) -> bool:
         """Whether what a clause says did not hold, or turned out well in the end."""
