@@ -122,6 +122,7 @@ class Answers:
             "event": self.event,
             "instructions": self.instructions,
             "propose": self.propose,
+            "alike": self.alike,
             "harvest": self.harvest,
             "find": self.find,
             "graph": self.graph,
@@ -389,6 +390,12 @@ class Answers:
         from mdmem.app.propose import propose
 
         return propose(self, request)
+
+    def alike(self, request: Request) -> dict[str, Any]:
+        """Memories that say nearly the same as one."""
+        from mdmem.app.propose import alike
+
+        return alike(self, request)
 
     def harvest(self, request: Request) -> dict[str, Any]:
         """Read a part of the activity logs of the past."""

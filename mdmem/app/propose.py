@@ -69,6 +69,19 @@ def propose(answers: Answers, request: Request) -> dict[str, Any]:
     }
 
 
+def alike(answers: Answers, request: Request) -> dict[str, Any]:
+    """The answer to `alike`: `keys` of memories of the same folder that say nearly the same as the one of `key`."""
+    with answers.backend.reader() as db:
+        ids = tuple(folder.id for folder in read.folders(db) if folder.path == text_of(request, "folder"))
+        found = read.by_keys(db, ids, [text_of(request, "key") or ""])
+        if not found:
+            return {"keys": []}
+        entry = found[0]
+        proposed = Proposed(entry.name, entry.description, "", entry.key, entry.scope, 1.0)
+        near = _near(answers.backend, db, ids, proposed)
+    return {"keys": [one.key for one in near if one.key != entry.key and one.nearness >= gates.SAME]}
+
+
 def _scope(app: App, request: Request, candidate: Candidate) -> Scope:
     """Where it is to go: as it says, among the caller's own scopes; else the project here, else the user's."""
     cwd, agent = text_of(request, "cwd"), text_of(request, "agent")

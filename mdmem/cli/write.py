@@ -87,6 +87,8 @@ def add_command(
     is_new = not os.path.isdir(target.folder)
     written = edit.add(target, _text(text), fields=fields, today=today(), file_name=file_name, guard=app.guard(agent))
     _tell([written], who, as_json, reload=is_new, one=True)
+    for key in ask({"op": "alike", "folder": written.folder, "key": written.key})["keys"]:
+        say.note(f"{key} says nearly the same: mdmem show {key}")
 
 
 def _text(text: str | None) -> str:

@@ -10,7 +10,7 @@ from mdmem.config.settings import AutoApprove
 from mdmem.memory import SOURCES
 from mdmem.review.marks import evidence_of, key_start, text_of, type_of
 
-MAX_WAITING = 20  # per scope: more than a person looks through in one go
+MAX_WAITING = 19  # per scope: a person looks through fewer than twenty in one go
 _ALWAYS_TOLD = ("rule", "feedback")  # what is injected each turn is let pass only where a rule names it
 Place = tuple[str, str | None]
 

@@ -7,6 +7,7 @@ import pytest
 
 from mdmem.app import Answers, App, Local
 from mdmem.candidates import inbox
+from mdmem.review.order import MAX_WAITING
 from tests.bed import Bed
 from tests.conftest import Home
 from tests.gates.making import secrets
@@ -143,8 +144,10 @@ def test_weaker_ones_give_way_and_are_counted(here: Answers) -> None:
     for number in range(25):
         fields = {"key": f"k{number}", "name": f"Thing {number}", "confidence": f"0.{60 + number}"}
         propose(here, f"A thing of word{number}.", fields=fields)
-    assert sorted(str(w.candidate.fields["key"]) for w in waiting(here)) == sorted(f"k{n}" for n in range(5, 25))
-    assert here.backend.refusals() == {"flood": 5}
+    assert sorted(str(w.candidate.fields["key"]) for w in waiting(here)) == sorted(
+        f"k{n}" for n in range(25 - MAX_WAITING, 25)
+    )
+    assert here.backend.refusals() == {"flood": 25 - MAX_WAITING}
     assert propose(here, "One more of other words.", fields={"key": "low", "name": "Low", "confidence": "0.6"})["why"]
 
 

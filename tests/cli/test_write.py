@@ -248,3 +248,11 @@ def test_trust_wants_memories_that_are_no_link(home, call):
     (home.folder / "real").mkdir()
     (home.work / ".mdmem").symlink_to(home.folder / "real")
     assert call("trust", home.work).code == 4
+
+
+def test_a_likely_repetition_is_warned_of_and_written_all_the_same(call):
+    assert call("add", "Deploy the web shop with make deploy.", "--name", "Deploy the shop").code == 0
+    again = call("add", "Deploy the web shop with make deploy.", "--name", "Deploy the shop again")
+    assert again.code == 0
+    assert "deploy-the-shop says nearly the same" in again.err
+    assert call("add", "The tea is on the second floor.", "--name", "Tea").err == ""
