@@ -73,13 +73,16 @@ def main() -> None:
     args = parser.parse_args()
     home = Path(tempfile.mkdtemp(prefix="mdmem-hook-"))
     env = {k: v for k, v in os.environ.items() if not k.startswith(("MDMEM_", "PYTHONDONTWRITE"))}
-    env |= {"MDMEM_HOME": str(home), "MDMEM_EMBEDDER_MODEL": args.embedder, "PYTHONPATH": str(ROOT)}
+    env |= {"MDMEM_HOME": str(home), "PYTHONPATH": str(ROOT)}
+    if args.embedder != "auto":  # a setting has to be checked, which a hook without a daemon pays for
+        env["MDMEM_EMBEDDER_MODEL"] = args.embedder
 
     def mdmem(*words: str) -> str:
         return subprocess.run([str(MDMEM), *words], env=env, check=True, capture_output=True, text=True).stdout
 
     try:
         fill(home / "user", args.n)
+        (home / "config.toml").write_text("[learn]\nagents = ['claude-code']\n")  # as `connect` leaves it
         mdmem("up")
         mdmem("sync")
         while json.loads(mdmem("status", "--json"))["index"]["pending_vectors"]:

@@ -173,10 +173,20 @@ def load(config_file: str) -> Settings:
     """The settings in force. Raises ConfigError, naming file, key and the nearest right one."""
     values = _read(config_file)
     overrides = environment()
-    if not values and not overrides:
-        return Settings()
+    if not overrides and (plain := _unchecked(values)):
+        return plain
     variables = {_override(values, name, text): f"MDMEM_{name}" for name, text in overrides.items()}
     return check(values, where=config_file, variables=variables)
+
+
+def _unchecked(values: dict[str, Any]) -> Settings | None:
+    """Settings where nothing is set but what `connect` sets, which needs no pydantic: 200 ms of a hook that has 300."""
+    if not values:
+        return Settings()
+    agents = values["learn"].get("agents") if values.keys() == {"learn"} and isinstance(values["learn"], dict) else None
+    if isinstance(agents, list) and all(isinstance(agent, str) for agent in agents) and len(values["learn"]) == 1:
+        return Settings(learn=LearnSettings(agents=tuple(agents)))
+    return None
 
 
 def check(values: dict[str, Any], *, where: str, variables: Mapping[str, str] | None = None) -> Settings:

@@ -125,9 +125,22 @@ def test_settings_as_plain_values_name_every_key() -> None:
     assert plain["scopes"]["mounts"] == [{"path": "/x", "scope": "user", "ref": None}]
 
 
-def test_the_defaults_need_no_pydantic(tmp_path: Path) -> None:
-    script = "import sys; from mdmem.config.settings import load; load('/nowhere'); print('pydantic' in sys.modules)"
+@pytest.mark.parametrize("text", [None, "", "[learn]\nagents = ['codex', 'goose']\n"])
+def test_the_defaults_and_what_connect_sets_need_no_pydantic(tmp_path: Path, text: str | None) -> None:
+    file = tmp_path / "config.toml"
+    if text is not None:
+        file.write_text(text)
+    loaded = f"load({str(file)!r}).learn.agents, 'pydantic' in sys.modules"
+    script = f"import sys; from mdmem.config.settings import load; print({loaded})"
     env = {"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin"}
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, env=env, check=True)
 
-    assert done.stdout.strip() == "False"
+    assert done.stdout.strip() == ("('codex', 'goose') False" if text else "() False")
+
+
+@pytest.mark.parametrize("text", ["agents = 'codex'", "agents = [1]", "agent = []", "agents = []\nrules = 3"])
+def test_what_connect_sets_is_checked_all_the_same(config: Path, text: str) -> None:
+    config.write_text(f"[learn]\n{text}\n")
+
+    with pytest.raises(ConfigError, match="learn"):
+        load(str(config))
