@@ -29,10 +29,9 @@ class Roster(NamedTuple):
 
 
 class App:
-    """One person's mdmem on this machine. `lasting`: the process stays, and must not carry what it needs only once."""
+    """One person's mdmem on this machine."""
 
-    def __init__(self, paths: Paths | None = None, *, lasting: bool = False) -> None:
-        self._lasting = lasting
+    def __init__(self, paths: Paths | None = None) -> None:
         self.paths = paths or find_paths()
         self.projects = Projects(self.paths.scopes_file)
         self._known_same: dict[Project, tuple[int, int]] = {}  # projects looked at -> what their `.git` was then
@@ -42,10 +41,6 @@ class App:
         return self._load_settings()
 
     def _load_settings(self) -> Settings:
-        if self._lasting:
-            from mdmem.config.apart import load_apart
-
-            return load_apart(self.paths.config_file)
         from mdmem.config.settings import load
 
         return load(self.paths.config_file)

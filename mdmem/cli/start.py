@@ -129,7 +129,7 @@ def daemon_command(log_file: bool) -> int:
     from mdmem.daemon import logs
     from mdmem.daemon.run import run
 
-    app = App(lasting=True)
+    app = App()
     if not log_file:
         logs.to_stderr()
         return run(app)

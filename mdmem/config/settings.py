@@ -1,6 +1,6 @@
 """The config file and MDMEM_<SECTION>_<NAME> variables in, checked Settings out.
 
-The defaults need no pydantic: it is imported only when there is something of a person's to check.
+pydantic is imported only for what is not plainly right: for the words that say what is wrong.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from mdmem.config.paths import environment
+from mdmem.config.plain import UnsureError, plainly
 from mdmem.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -173,20 +174,10 @@ def load(config_file: str) -> Settings:
     """The settings in force. Raises ConfigError, naming file, key and the nearest right one."""
     values = _read(config_file)
     overrides = environment()
-    if not overrides and (plain := _unchecked(values)):
-        return plain
+    if not values and not overrides:
+        return Settings()
     variables = {_override(values, name, text): f"MDMEM_{name}" for name, text in overrides.items()}
     return check(values, where=config_file, variables=variables)
-
-
-def _unchecked(values: dict[str, Any]) -> Settings | None:
-    """Settings where nothing is set but what `connect` sets, which needs no pydantic: 200 ms of a hook that has 300."""
-    if not values:
-        return Settings()
-    agents = values["learn"].get("agents") if values.keys() == {"learn"} and isinstance(values["learn"], dict) else None
-    if isinstance(agents, list) and all(isinstance(agent, str) for agent in agents) and len(values["learn"]) == 1:
-        return Settings(learn=LearnSettings(agents=tuple(agents)))
-    return None
 
 
 def check(values: dict[str, Any], *, where: str, variables: Mapping[str, str] | None = None) -> Settings:
@@ -195,14 +186,13 @@ def check(values: dict[str, Any], *, where: str, variables: Mapping[str, str] | 
     `variables`: the settings that came from a variable, so that it is named instead of the file.
     """
     import annotated_types
-    import pydantic
 
-    # The annotations above are text until pydantic reads them, and looks up their names here.
+    # The annotations above are text until somebody reads them, and looks up their names here.
     globals().update({name: getattr(annotated_types, name) for name in ("Ge", "Gt", "Le")})
     try:
-        settings = pydantic.TypeAdapter(Settings).validate_python(values)
-    except pydantic.ValidationError as error:
-        raise _explain(error.errors()[0], where, variables or {}) from error
+        settings: Settings = plainly(values, Settings)
+    except UnsureError:
+        settings = _judged(values, where, variables or {})
     embedder = settings.embedder
     if embedder.model == "openai" and not (embedder.url and embedder.name):
         raise ConfigError(
@@ -213,6 +203,16 @@ def check(values: dict[str, Any], *, where: str, variables: Mapping[str, str] | 
     for rule in settings.review.auto_approve:
         _check_rule(rule, where)
     return settings
+
+
+def _judged(values: dict[str, Any], where: str, variables: Mapping[str, str]) -> Settings:
+    import pydantic
+
+    try:
+        judged: Settings = pydantic.TypeAdapter(Settings).validate_python(values)
+    except pydantic.ValidationError as error:
+        raise _explain(error.errors()[0], where, variables) from error
+    return judged
 
 
 def _check_rule(rule: AutoApprove, where: str) -> None:

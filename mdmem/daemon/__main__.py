@@ -11,7 +11,7 @@ def main() -> int:
     from mdmem.daemon.run import run
     from mdmem.errors import MdmemError
 
-    app = App(lasting=True)
+    app = App()
     try:
         if "--log-file" in sys.argv:
             app.prepare_folders()

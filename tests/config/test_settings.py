@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
+import pydantic
 import pytest
 
+from mdmem.config.plain import UnsureError, plainly
 from mdmem.config.settings import Settings, as_dict, check, load, names
 from mdmem.errors import ConfigError
 from tests.conftest import ROOT
@@ -125,8 +129,33 @@ def test_settings_as_plain_values_name_every_key() -> None:
     assert plain["scopes"]["mounts"] == [{"path": "/x", "scope": "user", "ref": None}]
 
 
-@pytest.mark.parametrize("text", [None, "", "[learn]\nagents = ['codex', 'goose']\n"])
-def test_the_defaults_and_what_connect_sets_need_no_pydantic(tmp_path: Path, text: str | None) -> None:
+EVERY_KIND = """
+[scopes]
+mounts = [{path = "/x", scope = "agent", ref = "claude"}]
+[watch]
+quiet_ms = 70
+rescan_minutes = 5
+poll = ["/a", "/b"]
+[recall]
+aliases = {k8s = "kubernetes"}
+weights = {graph = 0}
+[recall.grants.bot]
+ops = "write"
+[review]
+auto_approve = [{source = "tool", type = "capability", min_confidence = 1}]
+[embedder]
+model = "none"
+dimensions = 256
+[gates.quota]
+user = 3
+[learn]
+agents = ["codex", "goose"]
+logs = {x = {path = "~/x/*.jsonl"}}
+"""
+
+
+@pytest.mark.parametrize("text", [None, "", "[learn]\nagents = ['codex', 'goose']\n", EVERY_KIND])
+def test_what_is_plainly_right_needs_no_pydantic(tmp_path: Path, text: str | None) -> None:
     file = tmp_path / "config.toml"
     if text is not None:
         file.write_text(text)
@@ -136,6 +165,39 @@ def test_the_defaults_and_what_connect_sets_need_no_pydantic(tmp_path: Path, tex
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, env=env, check=True)
 
     assert done.stdout.strip() == ("('codex', 'goose') False" if text else "() False")
+
+
+VALUES: list[Any] = [
+    *[None, True, 0, 1, -1, 11, 10**400, 0.0, 1.0, 0.5, float("nan"), float("inf"), "", "1", "read", "auto", "none"],
+    *[
+        [],
+        ["a"],
+        [1],
+        [{"path": "/x"}],
+        [{"path": "/x", "no": 1}],
+        [{"scope": "user"}],
+        [{"path": "/x", "scope": "no"}],
+    ],
+    *[[{"source": "tool", "min_confidence": 1}], [{"type": "no"}], [{"source": "tool", "min_confidence": 2}]],
+    *[{}, {"a": "b"}, {"graph": 1}, {"graph": 11}, {"no": 1}, {"bot": {"ops": "read"}}, {"bot": {"ops": "no"}}],
+    *[{"user": 3}, {"user": "x"}, {"user": -1}, {"__pydantic_config__": {}}],
+]
+
+
+def test_what_is_plainly_right_is_what_pydantic_makes_of_it() -> None:
+    check({}, where="x")  # so that the names in the annotations are there
+    judge = pydantic.TypeAdapter(Settings)
+    accepted = 0
+    for section, keys in names().items():
+        for values in [
+            *({section: value} for value in VALUES),
+            *({section: {k: v}} for k in [*keys, "no"] for v in VALUES),
+        ]:
+            with contextlib.suppress(UnsureError):
+                plain = plainly(values, Settings)
+                accepted += 1
+                assert repr(plain) == repr(judge.validate_python(values)), values
+    assert accepted > 100
 
 
 @pytest.mark.parametrize("text", ["agents = 'codex'", "agents = [1]", "agent = []", "agents = []\nrules = 3"])
