@@ -301,6 +301,7 @@ class Store:
             return  # a time to come says nothing: the clock was wrong then
         before = (now - datetime.timedelta(days=KEEP_DAYS)).isoformat()
         self.ledger.expire(before)
+        self.ledger.expire_records(now.isoformat())
         self.ledger.note("tidy", now.isoformat())
         with transaction(self.db):
             expire_cache(self.db, now.date().isoformat(), before[:10])

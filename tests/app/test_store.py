@@ -747,6 +747,19 @@ def test_tidy_lets_go_of_old_history(bed: Bed) -> None:
     assert bed.store.ledger.db.execute("SELECT count(*) FROM memory_use").fetchone() == (0,)
 
 
+def test_tidy_forgets_records_of_more_than_a_year_ago(bed: Bed) -> None:
+    import datetime
+
+    ledger, first = bed.store.ledger, datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
+    ledger.tailed(first.isoformat(), keys=[7])
+    count = "SELECT count(*) FROM seen_record"
+    bed.store.tidy(first + datetime.timedelta(days=364))
+    assert ledger.db.execute(count).fetchone() == (1,)
+    bed.store.tidy(first + datetime.timedelta(days=367))
+
+    assert ledger.db.execute(count).fetchone() == (0,)
+
+
 def test_errors_of_the_store_have_words() -> None:
     for error in (LedgerError("a"), SilentError("b")):
         assert isinstance(error, MdmemError)
