@@ -11,6 +11,7 @@ from mdmem.activity.feed import Notes, new_log, pieces
 from mdmem.activity.log import Log
 from mdmem.activity.places import Found
 from mdmem.activity.tail import Find, Tail
+from mdmem.ledger import stamp
 
 
 class Progress(NamedTuple):
@@ -35,7 +36,7 @@ def harvest(tail: Tail, find: Find, since: datetime.datetime, agents: Collection
         for found in tail.logs()
         if found.mtime_ns >= since.timestamp() * 1e9 and (not agents or found.reader.agent in agents)
     ]
-    first = since.astimezone(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    first = stamp(since)
     for done, found in enumerate(logs, 1):
         count, trouble = 0, None
         try:

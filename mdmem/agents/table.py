@@ -18,7 +18,7 @@ from mdmem.agents.wholefile import WholeFile
 from mdmem.agents.yamlpart import YamlExtension
 from mdmem.config.agents import AgentFolders
 from mdmem.errors import RefusedError
-from mdmem.outputs.sections import EMPTY_BLOCK, Section, user_files
+from mdmem.outputs.sections import EMPTY_BLOCK, PROJECT_FILES, Section, user_files
 from mdmem.scope import project_root
 
 VERSION_LIMIT_S = 10.0
@@ -250,6 +250,10 @@ def _instructions(name: str, file: str) -> Callable[[Where], Agent]:
     return make
 
 
+def _name(file: str) -> str:
+    return file.lower().replace(".", "-")
+
+
 AGENTS: dict[str, Callable[[Where], Agent]] = {
     "claude-code": _claude,
     "codex": _codex,
@@ -262,6 +266,5 @@ AGENTS: dict[str, Callable[[Where], Agent]] = {
 }
 # Files of a project: only where they are named.
 INSTRUCTIONS: dict[str, Callable[[Where], Agent]] = {
-    "agents-md": _instructions("agents-md", "AGENTS.md"),
-    "gemini-md": _instructions("gemini-md", "GEMINI.md"),
+    _name(file): _instructions(_name(file), file) for file in PROJECT_FILES
 }

@@ -35,7 +35,7 @@ class TomlServer:
                 f"another MCP server has the name {NAME!r}", where=_line_of_header(text), hint="give it another name"
             )
         new = self._appended(text) if entry is None else None
-        if new is None or not _loads(new):
+        if new is None or _values(new) is None:
             new = _by_tomlkit(text, wanted)
         _same_beside(values, new)
         return new.encode()
@@ -102,10 +102,8 @@ def _cuts(text: str) -> Iterator[str]:
 
 
 def _is_only_ours_gone(before: dict[str, Any], text: str) -> bool:
-    if not _loads(text):
-        return False
-    after = tomllib.loads(text.removeprefix(_BOM))
-    return NAME not in after.get("mcp_servers", {}) and _beside(after) == _beside(before)
+    after = _values(text)
+    return after is not None and NAME not in after.get("mcp_servers", {}) and _beside(after) == _beside(before)
 
 
 def _by_tomlkit(text: str, wanted: dict[str, Any] | None) -> str:
@@ -123,17 +121,17 @@ def _by_tomlkit(text: str, wanted: dict[str, Any] | None) -> str:
     return (_BOM if text.startswith(_BOM) else "") + tomlkit.dumps(document)
 
 
-def _loads(text: str) -> bool:
+def _values(text: str) -> dict[str, Any] | None:
     try:
-        tomllib.loads(text.removeprefix(_BOM))
+        return tomllib.loads(text.removeprefix(_BOM))
     except tomllib.TOMLDecodeError:
-        return False
-    return True
+        return None
 
 
 def _same_beside(before: dict[str, Any], text: str) -> None:
     """Nothing but our table may have changed."""
-    if not _loads(text) or _beside(tomllib.loads(text.removeprefix(_BOM))) != _beside(before):
+    after = _values(text)
+    if after is None or _beside(after) != _beside(before):
         raise ConfigError(
             f"the table [mcp_servers.{NAME}] cannot be changed without touching others",
             where=_line_of_header(text),

@@ -82,7 +82,7 @@ class YamlExtension:
 
     def _checked(self, before: dict[str, Any], text: str) -> bytes:
         _, after = _read(text.encode())
-        _same_beside(before, after, text)
+        _same_beside(before, after)
         if (after.get(_KEY) or {}).get(NAME, {}).get("cmd") != self.command:
             raise _unusable(f"there is no place for `{_KEY}.{NAME}`", _line_of(text))
         return text.encode()
@@ -101,7 +101,7 @@ class YamlExtension:
         if len(extensions) == 1 and key is not None and lines[key.start_mark.line].strip() == f"{_KEY}:":
             first = min(first, key.start_mark.line)
         new = "".join(lines[:first] + lines[last + 1 :])
-        _same_beside(values, _read(new.encode())[1], new)
+        _same_beside(values, _read(new.encode())[1])
         return new.encode() if new.strip() else None
 
 
@@ -162,7 +162,7 @@ def _last_line(node: Any) -> int:  # noqa: ANN401  # a YAML node: the end of a b
     return max(map(_last_line, inner))
 
 
-def _same_beside(before: dict[str, Any], after: dict[str, Any], text: str) -> None:
+def _same_beside(before: dict[str, Any], after: dict[str, Any]) -> None:
     def beside(values: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
         others = {name: entry for name, entry in (values.get(_KEY) or {}).items() if name != NAME}
         return {key: value for key, value in values.items() if key != _KEY}, others

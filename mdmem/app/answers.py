@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from mdmem import document, files
 from mdmem.app.app import App, Roster
 from mdmem.app.conflicts import conflicts_of
-from mdmem.app.freshness import Freshness
+from mdmem.app.freshness import MAX_LOOKS, Freshness
 from mdmem.app.graph import MAX_HOPS, View, walk
 from mdmem.app.inject import Turn, inject, note_of
 from mdmem.app.listing import Filter
-from mdmem.app.probing import MAX_LOOKS, ask_of, digests_of, probe_of, probed_of
+from mdmem.app.probing import ask_of, digests_of, probe_of, probed_of
 from mdmem.app.recalling import recall_of
 from mdmem.app.requests import (
     Request,
@@ -88,14 +88,8 @@ class Backend(Protocol):
     def allow_probes(self, allowed: Sequence[bytes]) -> None: ...
     def probed(self, results: Sequence[Probed]) -> None: ...
     def note_refusal(self, gate: str) -> None: ...
-    def refusals(self) -> dict[str, int]:
-        """How often each gate refused what was proposed."""
-
     def learn(self, work: Callable[[Learning], T]) -> T:
         """Run work that reads activity logs, where the ledger may be written."""
-
-    def hook_calls(self) -> dict[tuple[str, str], str]:
-        """When hooks last came in: (agent, event) -> time."""
 
     def decided(self, made: Sequence[Decided], taken_back: Sequence[Decided]) -> None:
         """Decisions about proposed memories were made, or taken back; returns when that is noted."""

@@ -13,6 +13,8 @@ from mdmem.outputs.json import raw_rel
 if TYPE_CHECKING:
     from mdmem.app.answers import Backend
 
+MAX_LOOKS = 4  # at the files behind an answer, each time that one of them has moved
+
 
 class Freshness:
     """Whether rows about to be given out are still what their files say."""

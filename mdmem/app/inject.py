@@ -9,9 +9,10 @@ import re
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mdmem import document, files
+from mdmem.app.freshness import MAX_LOOKS, Freshness
 from mdmem.app.probing import since
 from mdmem.app.recalling import recall_of
 from mdmem.app.recorded import read_probes
@@ -19,7 +20,7 @@ from mdmem.db import Connection
 from mdmem.errors import Problem
 from mdmem.index import read
 from mdmem.index.read import Entry, Standing
-from mdmem.ledger import Injection, Place
+from mdmem.ledger import Injection, LastProbe, Place
 from mdmem.memory import TYPES
 from mdmem.outputs.json import place_json, raw_rel
 from mdmem.recall import Query
@@ -33,7 +34,6 @@ MIN_PROMPT, MIN_WIDE_PROMPT = 20, 10  # characters; a shorter prompt says too li
 FEW_TOKENS = 50  # of a usual line: how many are read at first follows from it
 MAX_NOTES = 32
 SPARE = 5
-MAX_LOOKS = 4  # at the files behind a block, each time that one of them has moved
 
 # Prompts that say nothing but "go on", whatever stands around their letters.
 CONTROL_WORDS = frozenset(
@@ -81,13 +81,6 @@ def note_of(asked: object, ledger: Note) -> Note | None:
     return asked if callable(asked) else None if asked is False else ledger
 
 
-class Freshness(Protocol):
-    """Whether rows are still what their files say."""
-
-    def freshen(self, entries: Sequence[Entry]) -> bool: ...
-    def vouches_for(self, entry: Entry) -> bool: ...
-
-
 def inject(
     backend: Backend,
     turn: Turn,
@@ -97,10 +90,11 @@ def inject(
 ) -> dict[str, Any]:
     """The answer to `inject`; see docs/json.md."""
     given = backend.given(turn.agent or "", turn.session) if turn.session else {}
+    probes = read_probes(backend.app.paths.ledger_db)
     with backend.reader() as db:
         ids = folder_ids(db)
         for _ in range(MAX_LOOKS):
-            making = _Making(backend, db, turn, ids, now, looked)
+            making = _Making(backend, db, turn, ids, now, looked, probes)
             items, unread = making.items()
             if not looked.freshen([one.entry for one in items]):
                 break
@@ -145,6 +139,7 @@ class _Making:
         ids: tuple[int, ...],
         now: datetime.datetime,
         looked: Freshness,
+        probes: dict[Place, LastProbe],
     ) -> None:
         self.backend = backend
         self.db = db
@@ -153,7 +148,7 @@ class _Making:
         self.now = now
         self.looked = looked
         self.degraded: list[str] = []
-        self._probes = read_probes(backend.app.paths.ledger_db)
+        self._probes = probes
         self._hidden = read.ids_of_domains(db, ids, turn.hidden_domains)
 
     def items(self) -> tuple[list[Item], int]:

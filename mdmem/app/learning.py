@@ -82,7 +82,7 @@ class Learning:
         self, since: datetime.datetime, agents: Sequence[str], paths: Sequence[str] = ()
     ) -> Iterator[dict[str, Any]]:
         """What a harvest would find, before any gate. Nothing is kept."""
-        first = since.astimezone(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        first = stamp(since)
         promoter = promoter_of(self.app)
         for found in self._tail_of(agents, paths).logs():
             if found.mtime_ns < since.timestamp() * 1e9:
@@ -154,9 +154,9 @@ class Learning:
 
     def _known(self, key: str, cwd: str | None) -> list[Entry]:
         """The memories of this key that somebody at work in a folder sees."""
-        scopes = {scope.folder: scope for scope in self.app.caller(cwd)}
+        folders = {files.printable(scope.folder) for scope in self.app.caller(cwd)}
         with self.answers.backend.reader() as db:
-            ids = [f.id for f in read.folders(db) if f.path in {files.printable(folder) for folder in scopes}]
+            ids = [f.id for f in read.folders(db) if f.path in folders]
             return read.by_keys(db, ids, [key])
 
     def _scope(self, made: dict[str, Any]) -> Scope:

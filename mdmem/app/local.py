@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from mdmem import files
 from mdmem.app.app import App
-from mdmem.app.recorded import read_given, read_hooks, read_refusals
+from mdmem.app.recorded import read_given
 from mdmem.app.state import status_of
 from mdmem.app.store import Counts, Store
 from mdmem.db import (
@@ -157,9 +157,6 @@ class Local:
             with _noting():
                 self.store.ledger.refused(gate, stamp())
 
-    def refusals(self) -> dict[str, int]:
-        return read_refusals(self.app.paths.ledger_db)
-
     def learn(self, work: Callable[[Learning], T]) -> T:
         from mdmem.app.answers import Answers
         from mdmem.app.learning import Learning
@@ -167,9 +164,6 @@ class Local:
         if self._learning is None:
             self._learning = Learning(Answers(self), self._writing().ledger)
         return work(self._learning)
-
-    def hook_calls(self) -> dict[tuple[str, str], str]:
-        return read_hooks(self.app.paths.ledger_db)
 
     def use(self, entry: Entry) -> dict[str, Any]:
         if self.store is None:

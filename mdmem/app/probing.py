@@ -19,7 +19,6 @@ from mdmem.outputs.json import absolute, place_json
 from mdmem.scope import KINDS, PROJECT_FOLDER
 from mdmem.upkeep.probes import MAX_PROBE, allowance, digest, unverified_since
 
-MAX_LOOKS = 4  # at the files behind the probes, each time that one of them has moved
 _RESULT = "each is [scope, scope_ref, path, sha256, ok, exit_code, at, ms]"
 
 

@@ -20,6 +20,7 @@ from mdmem.errors import MdmemError, NotFoundError, Problem, UsageError
 from mdmem.gates import Context, Proposed, Similar, Verdict
 from mdmem.index import query_terms, read
 from mdmem.index.read import Entry
+from mdmem.ledger import stamp
 from mdmem.memory import SOURCES
 from mdmem.outputs.json import raw_rel
 from mdmem.recall import Query
@@ -72,7 +73,8 @@ def propose(answers: Answers, request: Request) -> dict[str, Any]:
 def alike(answers: Answers, request: Request) -> dict[str, Any]:
     """The answer to `alike`: `keys` of memories of the same folder that say nearly the same as the one of `key`."""
     with answers.backend.reader() as db:
-        ids = tuple(folder.id for folder in read.folders(db) if folder.path == text_of(request, "folder"))
+        folder = read.find_folder(db, text_of(request, "folder") or "")
+        ids = () if folder is None else (folder.id,)
         found = read.by_keys(db, ids, [text_of(request, "key") or ""])
         if not found:
             return {"keys": []}
@@ -274,13 +276,12 @@ def _candidate(request: Request) -> Candidate:
     edit.check_fields(fields)
     body = text_of(told, "body") or ""
     edit.check_text(body, "the text")
-    now = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     return Candidate(
         text_of(told, "scope") or "",
         text_of(told, "scope_ref"),
         {"source": "inferred", **fields},
         body,
-        now,
+        stamp(),
         text_of(told, "action") or "ADD",
         text_of(told, "target"),
         tuple(_evidence(item) for item in evidence),

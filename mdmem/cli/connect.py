@@ -96,7 +96,7 @@ def _learn(outcomes: list[Outcome], *, wanted: bool) -> None:
 
 
 def _tell(outcomes: list[Outcome], nothing: str, dry_run: bool, as_json: bool) -> int:
-    from mdmem.cli.root import tell
+    from mdmem.cli.root import tell_all
 
     if as_json:
         say.json_out([_as_json(outcome) for outcome in outcomes])
@@ -104,8 +104,7 @@ def _tell(outcomes: list[Outcome], nothing: str, dry_run: bool, as_json: bool) -
         show: Callable[[Change], str] = _diff if dry_run else _line
         for outcome in outcomes:
             _show(outcome, nothing, show)
-    codes = [tell(outcome.error) for outcome in outcomes if outcome.error is not None]
-    return codes[0] if codes else 0
+    return tell_all(outcome.error for outcome in outcomes if outcome.error is not None)
 
 
 def _show(outcome: Outcome, nothing: str, show: Callable[[Change], str]) -> None:

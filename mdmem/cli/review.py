@@ -134,7 +134,9 @@ def _decide(app: App, who: dict[str, Any], wanted: Sequence[tuple[str, str]], as
     else:
         for one_done in done:
             say.out(f"{one_done.decision}: {one_done.memory.path if one_done.memory else one_done.key}")
-    return _tell_failures(failed)
+    from mdmem.cli.root import tell_all
+
+    return tell_all(failed.values())
 
 
 def _resolve(waiting: Sequence[Waiting], text: str) -> str:
@@ -161,13 +163,6 @@ def _done_json(done: Done) -> dict[str, Any]:
 
 def _failed_json(key: str, error: MdmemError) -> dict[str, Any]:
     return {"key": key, "decision": None, "memory": None, "error": str(error)}
-
-
-def _tell_failures(failed: Mapping[str, MdmemError]) -> int:
-    from mdmem.cli.root import tell
-
-    codes = [tell(error) for error in failed.values()]
-    return codes[0] if codes else 0
 
 
 # --- by asking ----------------------------------------------------------------------------------------

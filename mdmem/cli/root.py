@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import click
@@ -125,6 +125,12 @@ def tell(error: MdmemError) -> int:
     if error.hint:
         say.err(f"try:   {clean(error.hint)}")
     return error.exit_code
+
+
+def tell_all(errors: Iterable[MdmemError]) -> int:
+    """Several errors, each in words; the exit code of the first, 0 where there is none."""
+    codes = [tell(error) for error in errors]
+    return codes[0] if codes else 0
 
 
 def _usage(error: click.ClickException) -> int:

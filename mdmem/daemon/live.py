@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from mdmem import __version__
 from mdmem.app import Answers, App
-from mdmem.app.recorded import LEDGER_S, read_given, read_hooks, read_refusals
+from mdmem.app.recorded import LEDGER_S, read_given
 from mdmem.app.state import status_of
 from mdmem.daemon.filler import Filler
 from mdmem.daemon.learner import Learner
@@ -197,14 +197,8 @@ class Live:
         now = stamp()
         self.worker.post(lambda store: store.ledger.refused(gate, now))
 
-    def refusals(self) -> dict[str, int]:
-        return read_refusals(self.app.paths.ledger_db)
-
     def learn(self, work: Callable[[Learning], T]) -> T:
         return self.learner.call(work)
-
-    def hook_calls(self) -> dict[tuple[str, str], str]:
-        return read_hooks(self.app.paths.ledger_db)
 
     def use(self, entry: Entry) -> dict[str, Any]:
         with contextlib.closing(open_reader(LEDGER, self.app.paths.ledger_db, wait_s=REPLACED_S)) as db:

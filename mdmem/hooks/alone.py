@@ -144,13 +144,7 @@ class Alone:
     def note_refusal(self, gate: str) -> None:
         raise NotImplementedError
 
-    def refusals(self) -> dict[str, int]:
-        raise NotImplementedError
-
     def learn(self, work: Callable[[Learning], T]) -> T:
-        raise NotImplementedError
-
-    def hook_calls(self) -> dict[tuple[str, str], str]:
         raise NotImplementedError
 
     def status(self) -> dict[str, Any]:

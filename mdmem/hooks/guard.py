@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from mdmem.hooks.inability import inability
-from mdmem.hooks.kinship import about, aliases, kinship, words_of
 
 Ask = Callable[[dict[str, Any]], dict[str, Any]]
 Found = Mapping[str, Any]
@@ -35,6 +34,8 @@ def guard(ask: Ask, message: str, prompt: str, who: Mapping[str, str | None]) ->
     said = inability(message)
     if said is None:
         return None
+    from mdmem.hooks.kinship import words_of  # a message that gives up is rare: what it takes is loaded only then
+
     caller = {"cwd": who.get("cwd"), "agent": who.get("agent")}
     said, prompt = said[:MAX_SAID], prompt[:MAX_PROMPT]
     # `No permission.` is about what was asked.
@@ -51,6 +52,8 @@ def guard(ask: Ask, message: str, prompt: str, who: Mapping[str, str | None]) ->
 
 def _match(ask: Ask, said: str, prompt: str, caller: dict[str, Any]) -> Found | None:
     """The valid memory that has most to do with it; among equals the one that recall has first."""
+    from mdmem.hooks.kinship import about, aliases, kinship, words_of
+
     what, asked = words_of(said), words_of(prompt)
     query = "\n".join((said, prompt, " ".join(aliases(what))))
     answer = ask({"op": "search", "query": query, "type": TYPES, "limit": DEPTH, **caller})
@@ -73,7 +76,7 @@ def _with_before(message: str, said: str) -> str:
 
 def _text(memory: Found) -> str:
     """The memory in a block, so that readers of logs know whose words these are. Every field is encoded as there."""
-    from mdmem.document.shorten import shorten  # a message that gives up is rare: what it takes is loaded only then
+    from mdmem.document.shorten import shorten
     from mdmem.recall.encode import MARKER, encode
 
     scope = memory["scope"] + (f" {memory['scope_ref']}" if memory["scope_ref"] else "")

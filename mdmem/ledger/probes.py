@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from mdmem.db import Connection, marks
 from mdmem.ledger.injections import Place
+from mdmem.ledger.moment import stamp
 
 _AT_ONCE = 500
 
@@ -97,7 +98,7 @@ def vouch(db: Connection, place: Place, at: str) -> None:
 
 
 def _utc(at: str) -> str:
-    return datetime.datetime.fromisoformat(at).astimezone(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return stamp(datetime.datetime.fromisoformat(at))
 
 
 def follow(

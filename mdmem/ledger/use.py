@@ -14,6 +14,7 @@ from mdmem.ledger import cursors, decisions, injections, probes
 from mdmem.ledger.cursors import Cursor
 from mdmem.ledger.decisions import Decided
 from mdmem.ledger.injections import Injection, Place
+from mdmem.ledger.moment import stamp
 from mdmem.ledger.probes import Probed
 
 KEEP_DAYS = 30
@@ -27,11 +28,6 @@ class Use(NamedTuple):
 
     hit_count: int
     last_seen: str | None
-
-
-def stamp() -> str:
-    """The present moment, as the ledger writes times."""
-    return datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def find_use(db: Connection, scope: str, scope_ref: str | None, path: str) -> Use:
@@ -206,7 +202,7 @@ class Ledger:
         today = datetime.datetime.fromisoformat(now)
         before = today - datetime.timedelta(days=cursors.SEEN_DAYS)
         with transaction(self.db):
-            cursors.expire(self.db, today.toordinal() - _EPOCH, before.strftime("%Y-%m-%dT%H:%M:%SZ"))
+            cursors.expire(self.db, today.toordinal() - _EPOCH, stamp(before))
 
     def last(self, timer: str) -> str | None:
         """When something that is done now and then was done last; None when it never was."""

@@ -10,7 +10,7 @@ import re
 import unicodedata
 from collections.abc import Iterator
 
-from mdmem.outputs.text import clean
+from mdmem.outputs.text import clean, escape
 
 _ZWNJ, _ZWJ, _TEXT, _EMOJI, _KEYCAP = "\u200c", "\u200d", "\ufe0e", "\ufe0f", "\u20e3"
 # Letters and marks that show nothing: fillers, a joiner of marks, inherent vowels, an empty pattern of dots.
@@ -30,17 +30,7 @@ def reveal(text: str, *, lines: bool = False) -> str:
     if text.isascii():
         return clean(text, lines=lines)
     kept = {at for flag in _FLAG.finditer(text) for at in range(*flag.span())}
-    return "".join(
-        char if at in kept or not _hides(text, at) else _escaped(char, lines=lines) for at, char in enumerate(text)
-    )
-
-
-def _escaped(char: str, *, lines: bool) -> str:
-    shown = clean(char, lines=lines)
-    if shown != char or char in "\n\t":
-        return shown
-    number = ord(char)
-    return f"\\x{number:02x}" if number < 0x100 else f"\\u{number:04x}" if number < 0x10000 else f"\\U{number:08x}"
+    return "".join(char if at in kept or not _hides(text, at) else escape(char, lines) for at, char in enumerate(text))
 
 
 def _hides(text: str, at: int) -> bool:

@@ -23,10 +23,11 @@ def clean(text: str, *, lines: bool = False) -> str:
     """
     if lines:
         text = text.replace("\r\n", "\n")
-    return _UNSAFE.sub(lambda match: _escape(match[0], lines), text)
+    return _UNSAFE.sub(lambda match: escape(match[0], lines), text)
 
 
-def _escape(char: str, lines: bool) -> str:
+def escape(char: str, lines: bool) -> str:
+    """One sign as `clean` shows what is unsafe."""
     if lines and char in "\n\t":
         return char
     number = ord(char)
@@ -145,8 +146,6 @@ def _index_lines(status: dict[str, Any], paint: Paint) -> Iterable[str]:
     yield f"embedder {clean(str(embedder['model']))}: {clean(str(embedder['state']))}"
     if status.get("learning"):
         yield f"learning from the activity logs of {', '.join(clean(name) for name in status['learning'])}"
-    if status.get("candidates"):
-        yield paint(f"{status['candidates']} proposed, waiting for you: mdmem review", "warn")
     if index["notice"]:
         yield paint(f"         {clean(index['notice'])}", "warn")
 

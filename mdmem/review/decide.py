@@ -20,7 +20,7 @@ from mdmem.edit.add import draft_of, file_for
 from mdmem.edit.place import Guard, Written, anything, written
 from mdmem.errors import ChangedError, MdmemError, NotFoundError, RefusedError, UsageError
 from mdmem.files import write
-from mdmem.ledger import Decided
+from mdmem.ledger import Decided, stamp
 from mdmem.review.marks import marks_of
 from mdmem.scope import Scope, alone
 
@@ -126,14 +126,14 @@ def approve(desk: Desk, shown: Shown, decision: str = "approve") -> Done:
         memory, made = _WRITE[shown.waiting.candidate.action](desk, shown, shown.scope, at)
         write.remove(Path(desk.inbox), f"{shown.waiting.key}.md", expected=shown.data)
     marks = marks_of(shown.waiting.candidate)
-    noted = (Decided(marks.own, decision, marks.evidence, _stamp(at)),)
+    noted = (Decided(marks.own, decision, marks.evidence, stamp(at)),)
     desk.note(noted, ())
     return Done(shown.waiting.key, decision, shown.data, memory, made, noted)
 
 
 def reject(desk: Desk, shown: Shown, *, forever: bool = False) -> Done:
     """Let a candidate go, and remember that; `forever`: also all of its kind, where its key says what that is."""
-    decision, marks, at = "never" if forever else "reject", marks_of(shown.waiting.candidate), _stamp(desk.now())
+    decision, marks, at = "never" if forever else "reject", marks_of(shown.waiting.candidate), stamp(desk.now())
     wanted = (marks.own, marks.pattern) if forever else (marks.own,)
     noted = tuple(Decided(mark, decision, marks.evidence, at) for mark in wanted if mark)
     _check_still_waits(desk, shown)
@@ -182,7 +182,7 @@ def _update(desk: Desk, shown: Shown, scope: Scope, at: datetime.datetime) -> tu
     target, text = _need(shown), text_of(shown.data)
     memory, data = edit.update(
         memory_folder(scope), target.rel, lambda before: _updated(before, text), expected=target.data,
-        verified=(desk.by, _stamp(at)), today=_day(at), guard=desk.guard,
+        verified=(desk.by, stamp(at)), today=_day(at), guard=desk.guard,
     )  # fmt: skip
     made = (Made(memory.folder, memory.rel, target.data, data),) if data != target.data else ()
     return memory, made
@@ -223,7 +223,7 @@ def _put_new(desk: Desk, scope: Scope, text: bytes, at: datetime.datetime) -> tu
     taken = desk.find(scope, key) if isinstance(key, str) and key.strip() else None
     if taken is not None:
         return _taken(scope, str(key), taken, text), ()
-    signed = add_verified(text, desk.by, _stamp(at))
+    signed = add_verified(text, desk.by, stamp(at))
     memory = edit.add(scope, _decoded(signed), fields={}, today=_day(at), guard=desk.guard)
     found = files.read(Path(scope.folder), files.from_printable(memory.rel))
     if not isinstance(found, files.Read):
@@ -359,10 +359,6 @@ def _decoded(data: bytes) -> str:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise RefusedError("the candidate is not UTF-8 text", hint="save it as UTF-8") from error
-
-
-def _stamp(at: datetime.datetime) -> str:
-    return at.astimezone(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def _day(at: datetime.datetime) -> datetime.date:

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from mdmem.app import Answers, App, Local
+from mdmem.app.recorded import read_refusals
 from mdmem.candidates import inbox
 from mdmem.review.order import MAX_WAITING
 from tests.bed import Bed
@@ -78,7 +79,7 @@ def test_refusals_are_explained_and_counted(here: Answers, description: str) -> 
     answer = propose(here, fields={"description": description})
     assert answer["status"] == "refused"
     assert answer["why"].startswith("transient: ")
-    assert here.backend.refusals() == {"transient": 1}
+    assert read_refusals(here.app.paths.ledger_db) == {"transient": 1}
     assert waiting(here) == []
 
 
@@ -147,7 +148,7 @@ def test_weaker_ones_give_way_and_are_counted(here: Answers) -> None:
     assert sorted(str(w.candidate.fields["key"]) for w in waiting(here)) == sorted(
         f"k{n}" for n in range(25 - MAX_WAITING, 25)
     )
-    assert here.backend.refusals() == {"flood": 25 - MAX_WAITING}
+    assert read_refusals(here.app.paths.ledger_db) == {"flood": 25 - MAX_WAITING}
     assert propose(here, "One more of other words.", fields={"key": "low", "name": "Low", "confidence": "0.6"})["why"]
 
 

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from mdmem.app.recorded import read_hooks
 from mdmem.hooks import Hooks
 from mdmem.hooks.answer import Held
 from mdmem.hooks.table import AGENTS
@@ -145,14 +146,14 @@ def test_an_answer_is_one_json_object_or_nothing(
     printed = hooks.answer(agent, event, json.dumps(payload).encode())
     assert printed == b"" or isinstance(json.loads(printed), dict)
     assert not [r for r in caplog.records if r.levelno >= logging.ERROR]
-    assert hooks.answers.backend.hook_calls()[agent, event]
+    assert read_hooks(hooks.answers.app.paths.ledger_db)[agent, event]
 
 
 @pytest.mark.parametrize("raw", JUNK)
 def test_junk_is_one_log_line_and_nothing_printed(hooks: Hooks, caplog: pytest.LogCaptureFixture, raw: bytes) -> None:
     assert hooks.answer("claude-code", "UserPromptSubmit", raw) == b""
     assert [record.getMessage() for record in caplog.records] == ["a hook was not understood"]
-    assert hooks.answers.backend.hook_calls() == {}
+    assert read_hooks(hooks.answers.app.paths.ledger_db) == {}
 
 
 @pytest.mark.usefixtures("memories")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import re
 import time
 from typing import Any
 
 from mdmem import __version__
 from mdmem.config.service import launch_agents_folder
-from mdmem.daemon.service.manager import Running, digest, must, pid_of, run, said, template, user_id
+from mdmem.daemon.service.manager import Running, digest, must, pid_of, run, said, template
 from mdmem.errors import MachineError
 
 LABEL = "io.mdmem.daemon"
@@ -26,7 +27,7 @@ class Launchd:
 
     def __init__(self) -> None:
         self.path = f"{launch_agents_folder()}/{LABEL}.plist"
-        self._domain = f"gui/{user_id()}"
+        self._domain = f"gui/{os.getuid()}"
         self._target = f"{self._domain}/{LABEL}"
 
     def render(self, launcher: str, variables: dict[str, str]) -> bytes:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import re
 import subprocess
 from collections.abc import Sequence
@@ -96,7 +95,3 @@ def digest(version: str, body: bytes) -> str:
 def pid_of(text: str, pattern: str) -> int | None:
     found = re.search(pattern, text, re.MULTILINE)
     return int(found[1]) or None if found else None
-
-
-def user_id() -> int:
-    return os.getuid()
