@@ -212,7 +212,7 @@ def _result(log: Log, record: Json, block: Json, *, alone: bool) -> None:
         output = "\n".join(one for one in (text(more.get("stdout")), text(more.get("stderr"))) if one) or output
         task = text(more.get("backgroundTaskId"))
         if task:
-            _remember_background(log, task, call)
+            log.park("background", task, call, 16)
     log.finish(call, f"{key}:{text(record.get('uuid'))}", outcome, code, output)
 
 
@@ -240,13 +240,6 @@ def _outcome(block: Json, record: Json, output: str) -> tuple[Outcome, int | Non
     if not isinstance(more, dict):
         return "unknown", None
     return "ok", None if more.get("returnCodeInterpretation") else 0
-
-
-def _remember_background(log: Log, task: str, call: Json) -> None:
-    running = log.state.setdefault("background", {})
-    running[task] = call
-    while len(running) > 16:
-        running.pop(next(iter(running)))
 
 
 def _background_ended(log: Log, notice: str, uuid: str) -> None:

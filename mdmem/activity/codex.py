@@ -13,6 +13,7 @@ from mdmem.activity.log import (
     Moment,
     Reader,
     array,
+    by_code,
     digest,
     maybe,
     number,
@@ -206,14 +207,11 @@ def _call(log: Log, item: Json) -> None:
         patch = text(item.get("input")) or text(given.get("input"))
         files = _PATCHED.findall(patch)
         if files:
-            log.call(key, path="\n".join(files), record=record)
-            log.calls[key]["tool"] = name
+            log.call(key, path="\n".join(files), record=record, tool=name)
     elif name in ("exec_command", "shell_command", "shell", "container.exec") or item.get("type") == "local_shell_call":
         command = _script(given.get("cmd") or given.get("command"))
         folder = text(given.get("workdir")) or text(given.get("working_directory"))
-        log.call(key, command=command, cwd=_absolute(log, folder) if folder else None, record=record)
-        if key in log.calls:
-            log.calls[key]["tool"] = name
+        log.call(key, command=command, cwd=_absolute(log, folder) if folder else None, record=record, tool=name)
 
 
 def _go_on(log: Log, key: str, session: str) -> None:
@@ -231,10 +229,7 @@ def _output(log: Log, key: str, output: str) -> None:
     header = output.split("\nOutput:", 1)[0] if not output.startswith("Output:") else ""
     still = _RUNNING.search(header)
     if still:
-        running = log.state.setdefault("running", {})
-        running[still[1]] = call
-        while len(running) > 32:
-            running.pop(next(iter(running)))
+        log.park("running", still[1], call, 32)
         return
     outcome, code, shown = _outcome(text(call.get("tool")), header, output)
     if call["path"]:
@@ -248,18 +243,14 @@ def _outcome(tool: str, header: str, output: str) -> tuple[Outcome, int | None, 
     if tool in _JSON_TOOLS and output.startswith("{"):
         whole = parsed(output)
         code = number(obj(whole.get("metadata")).get("exit_code"))
-        return _by_code(code), code, text(whole.get("output"))
-    found = _HEADER.search(header) if tool in ("exec_command", "write_stdin") else _FIRST.match(header)
+        return by_code(code), code, text(whole.get("output"))
+    found = _HEADER.search(header) if tool == "exec_command" else _FIRST.match(header)
     shown = output.partition("\nOutput:\n")[2]
     if found:
-        return _by_code(int(found[1])), int(found[1]), shown
+        return by_code(int(found[1])), int(found[1]), shown
     if "\nOutput:" not in output and refused(header.split("\n", 1)[0]):
         return "declined", None, ""
     return ("failed" if header.startswith("command timed out") else "unknown"), None, output
-
-
-def _by_code(code: int | None) -> Outcome:
-    return "unknown" if code is None else "failed" if code else "ok"
 
 
 def _patched(log: Log, call: Json, outcome: Outcome) -> None:

@@ -121,9 +121,7 @@ def _ran(log: Log, call: Json, content: str, uid: str) -> None:
     still, exited = _RUNNING.fullmatch(last), _EXITED.fullmatch(last)
     running: dict[str, Json] = log.state.setdefault("running", {})
     if still:
-        running[still[1]] = {key: value for key, value in call.items() if key != "follows"}
-        while len(running) > 16:
-            running.pop(next(iter(running)))
+        log.park("running", still[1], {key: value for key, value in call.items() if key != "follows"}, 16)
     if not exited and "follows" in call:
         return
     running.pop(call.get("follows", ""), None)

@@ -15,6 +15,7 @@ from mdmem.activity.log import (
     Moment,
     Reader,
     array,
+    by_code,
     digest,
     maybe,
     number,
@@ -107,8 +108,7 @@ def _of_hook(given: Json) -> tuple[Outcome, int | None, str]:
         return ("unknown" if kind == "timeout" or given.get("is_interrupt") is True else "failed"), None, error
     told = parsed(given.get("tool_output"))
     code = number(told.get("exitCode"))
-    outcome: Outcome = "unknown" if code is None else "failed" if code else "ok"
-    return outcome, code, text(told.get("output")) or text(told.get("stdout"))
+    return by_code(code), code, text(told.get("output")) or text(told.get("stdout"))
 
 
 READER = Reader("cursor", "jsonl", read, knows, begin=begin)

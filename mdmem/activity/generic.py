@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from mdmem.activity.events import Outcome
-from mdmem.activity.log import Json, Log, Moment, Reader, digest, maybe, number, obj, text, texts, utc
+from mdmem.activity.log import Json, Log, Moment, Reader, by_code, digest, maybe, number, obj, text, texts, utc
 
 
 class Fields(NamedTuple):
@@ -55,8 +54,7 @@ def _read(log: Log, record: Json, fields: Fields) -> None:
     role, command = _at(record, fields.role), text(_at(record, fields.command))
     if command:
         code = number(_at(record, fields.exit_code))
-        outcome: Outcome = "unknown" if code is None else "failed" if code else "ok"
-        log.ran(command, record_id, outcome, code, "\n".join(texts(_at(record, fields.output))))
+        log.ran(command, record_id, by_code(code), code, "\n".join(texts(_at(record, fields.output))))
     elif _at(record, fields.kind) == fields.turn_end:
         log.turn_ended(record_id)
     elif role in (fields.person, fields.assistant):

@@ -30,10 +30,9 @@ def harvest(tail: Tail, find: Find, since: datetime.datetime, agents: Collection
 
     Stopped at any point and run again, it goes on: each record is used once, here and by the tail together.
     """
-    tail.list_logs()
     logs = [
         found
-        for found in tail.logs()
+        for found in tail.list_logs()
         if found.mtime_ns >= since.timestamp() * 1e9 and (not agents or found.reader.agent in agents)
     ]
     first = stamp(since)

@@ -91,14 +91,33 @@ class Log:
     def compacted(self, record: str) -> None:
         self._put("compacted", record)
 
-    def call(self, key: str, *, command: str = "", path: str = "", cwd: str | None = None, record: str = "") -> None:
-        """A command (or an edit of a file) was asked for. `record`: its id if no result ever comes."""
+    def call(
+        self,
+        key: str,
+        *,
+        command: str = "",
+        path: str = "",
+        cwd: str | None = None,
+        record: str = "",
+        **more: str | bool,
+    ) -> None:
+        """A command (or an edit of a file) was asked for. `record`: its id if no result ever comes; `more`: what the
+        reader wants to know of it then.
+        """
         if not key or len(command) > MAX_COMMAND_CHARS:
             return
         while len(self.calls) >= MAX_OPEN_CALLS:
             self._give_up_one(next(iter(self.calls)))
         now = self.now._replace(cwd=cwd or self.now.cwd)
-        self.calls[key] = {"command": command, "path": path, "record": record or key, "now": now, "source": self.source}
+        asked = {"command": command, "path": path, "record": record or key, "now": now, "source": self.source}
+        self.calls[key] = asked | more
+
+    def park(self, name: str, key: str, call: Json, most: int) -> None:
+        """Keep a call that still runs behind its result, under a name of the reader's; of too many the first goes."""
+        kept: dict[str, Json] = self.state.setdefault(name, {})
+        kept[key] = call
+        while len(kept) > most:
+            kept.pop(next(iter(kept)))
 
     def result(
         self,
@@ -107,19 +126,16 @@ class Log:
         outcome: Outcome,
         exit_code: int | None = None,
         output: str = "",
-        at: str | None = None,
     ) -> None:
         """The result of a call that waits for one; any other is nothing to us."""
         call = self.calls.pop(key, None)
         if call is not None:
-            self.finish(call, record, outcome, exit_code, output, at)
+            self.finish(call, record, outcome, exit_code, output)
 
-    def finish(
-        self, call: Json, record: str, outcome: Outcome, exit_code: int | None, output: str, at: str | None = None
-    ) -> None:
+    def finish(self, call: Json, record: str, outcome: Outcome, exit_code: int | None, output: str) -> None:
         """The same for a call that was taken out before."""
         moment, begun = Moment(*call["now"]), Source(*call["source"])
-        before, self.now = self.now, moment._replace(at=at or self.now.at or moment.at)
+        before, self.now = self.now, moment._replace(at=self.now.at or moment.at)
         if call["path"]:
             if outcome == "ok":
                 self.edited(call["path"], record)
@@ -273,6 +289,11 @@ def utc(value: object) -> str | None:
         return found.astimezone(datetime.UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
     except (ValueError, OverflowError, OSError):
         return None
+
+
+def by_code(code: int | None) -> Outcome:
+    """How a command ended, where its exit code is all that tells."""
+    return "unknown" if code is None else "failed" if code else "ok"
 
 
 def refused(words: str) -> bool:

@@ -11,6 +11,7 @@ from mdmem.activity.log import (
     Moment,
     Reader,
     array,
+    by_code,
     digest,
     maybe,
     number,
@@ -204,9 +205,8 @@ def _shell_v2(log: Log, message: Json, began: object) -> None:
         return
     output = message.get("output")
     code = number(message.get("exit"))
-    outcome: Outcome = "unknown" if code is None else "failed" if code else "ok"
     shown = text(output) or text(obj(output).get("output"))
-    log.ran(text(message.get("command")), f"{text(message.get('shellID'))}:{began}", outcome, code, shown)
+    log.ran(text(message.get("command")), f"{text(message.get('shellID'))}:{began}", by_code(code), code, shown)
 
 
 def _moment(session: object, updated: object, cwd: str | None, above: object) -> Moment:

@@ -90,12 +90,8 @@ def named(agent: str, pattern: str, fields: Fields) -> Place:
 def find_logs(found_in: Sequence[Place]) -> Iterator[Found]:
     """The logs that are there now. What cannot be listed is passed over: it may come back."""
     for place in found_in:
-        for path, about in _walk(place.root, place.depth):
-            below = path.removeprefix(f"{place.root}/")
-            if fnmatch.fnmatchcase(below, place.pattern) and not any(
-                fnmatch.fnmatchcase(path, out) for out in _LEFT_OUT
-            ):
-                yield _found(path, place.reader, about)
+        for path, about in _walk(place):
+            yield _found(path, place.reader, about)
 
 
 def find_log(path: str, found_in: Sequence[Place]) -> Found | None:
@@ -103,9 +99,14 @@ def find_log(path: str, found_in: Sequence[Place]) -> Found | None:
     real = os.path.realpath(path)
     for place in found_in:
         below = real.removeprefix(f"{place.root}/")
-        if (real == place.root or below != real) and fnmatch.fnmatchcase(below, place.pattern):
+        if (real == place.root or below != real) and _is_wanted(real, place):
             return stat_log(real, place.reader)
     return None
+
+
+def _is_wanted(path: str, place: Place) -> bool:
+    below = path.removeprefix(f"{place.root}/")
+    return fnmatch.fnmatchcase(below, place.pattern) and not any(fnmatch.fnmatchcase(path, out) for out in _LEFT_OUT)
 
 
 def stat_log(path: str, reader: Reader) -> Found | None:
@@ -136,15 +137,15 @@ def _found(path: str, reader: Reader, about: os.stat_result) -> Found:
     return Found(path, reader, device, inode, size, mtime_ns)
 
 
-def _walk(root: str, depth: int) -> Iterator[tuple[str, os.stat_result]]:
-    """Regular files below a folder, no link followed; or the file itself."""
-    waiting = [(root, depth)]
+def _walk(place: Place) -> Iterator[tuple[str, os.stat_result]]:
+    """The regular files of a place, no link followed; only what has the right name is looked at."""
+    waiting = [(place.root, place.depth)]
     while waiting:
         folder, left = waiting.pop()
         try:
             entries = list(os.scandir(folder))
         except NotADirectoryError:
-            if _is_file(folder):
+            if _is_wanted(folder, place) and _is_file(folder):
                 yield folder, os.stat(folder)
             continue
         except (OSError, ValueError):
@@ -154,7 +155,7 @@ def _walk(root: str, depth: int) -> Iterator[tuple[str, os.stat_result]]:
                 if entry.is_dir(follow_symlinks=False):
                     if left:
                         waiting.append((entry.path, left - 1))
-                elif entry.is_file(follow_symlinks=False):
+                elif entry.is_file(follow_symlinks=False) and _is_wanted(entry.path, place):
                     yield entry.path, entry.stat(follow_symlinks=False)
             except OSError:
                 continue

@@ -72,9 +72,8 @@ def _assistant(log: Log, record: Json, uuid: str) -> None:
     for call in calls:
         given, key = obj(call.get("args")), text(call.get("id"))
         if call.get("name") == "run_shell_command":
-            log.call(key, command=text(given.get("command")), cwd=maybe(given.get("directory")), record=f"{uuid}:{key}")
-            if key in log.calls:
-                log.calls[key]["background"] = given.get("is_background") is True
+            cwd, behind = maybe(given.get("directory")), given.get("is_background") is True
+            log.call(key, command=text(given.get("command")), cwd=cwd, record=f"{uuid}:{key}", background=behind)
         elif call.get("name") in _EDITS:
             log.call(key, path=text(given.get("file_path")), record=f"{uuid}:{key}")
     if said.strip() and not calls and log.now.subagent is None:

@@ -92,7 +92,7 @@ class Tail:
         if self.clock() >= self._list_at:
             self.list_logs()
         self._take_hints()
-        moved = sorted(self._moved(), key=lambda found: -found.mtime_ns)
+        moved = _latest_first(self._moved())
         busy = False
         for found in moved:
             busy = self._try(found, find) or busy
@@ -116,12 +116,14 @@ class Tail:
 
     def logs(self) -> list[Found]:
         """The logs that are there now, the latest first."""
-        return sorted(find_logs(self.found_in), key=lambda found: -found.mtime_ns)
+        return _latest_first(find_logs(self.found_in))
 
     # --- which logs -------------------------------------------------------------------------------------------
 
-    def list_logs(self) -> None:
-        """List the folders. What one holds when it is met for the first time is past, and is left out."""
+    def list_logs(self) -> list[Found]:
+        """List the folders; the logs in them, the latest first. What one holds when it is met for the first time is
+        past, and is left out.
+        """
         began = self.clock()
         self._logs = {}
         for place in self.found_in:
@@ -136,6 +138,7 @@ class Tail:
         self._logs |= {path: found for path, found in self._read.items() if self._logs[path] == found}
         self._hot_since = max((found.mtime_ns for found in self._logs.values()), default=0) - HOT_NS
         self._list_at = self.clock() + max(LIST_EVERY_S, _PAUSE_PER_LISTING * (self.clock() - began))
+        return _latest_first(self._logs.values())
 
     def _take_hints(self) -> None:
         hints, self._hints = self._hints, set()
@@ -377,3 +380,7 @@ def _key(event: Event) -> int:
     """A record in eight bytes, as the ledger keeps it."""
     name = f"{event.agent}\0{event.kind}\0{event.id}".encode("utf-8", "replace")
     return int.from_bytes(hashlib.blake2b(name, digest_size=8).digest(), "big", signed=True)
+
+
+def _latest_first(logs: Iterable[Found]) -> list[Found]:
+    return sorted(logs, key=lambda found: -found.mtime_ns)

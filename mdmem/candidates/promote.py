@@ -91,10 +91,11 @@ class Promoter:
     def _ran(self, event: Event, session: _Session) -> Iterator[Candidate | Doubt]:
         if event.outcome == "failed":
             yield from self._failed(event, session)
-        if event.outcome != "ok" or event.exit_code not in (0, None):
+        if event.outcome != "ok":
             return
+        proved = shell.proved(shell.read(event.command), event.exit_code)
         met: dict[str, list[Match]] = {}
-        found = [match for match in self._matches(shell.read(event.command).proved, event) if not match.one_off]
+        found = [match for match in self._matches(proved, event) if not match.one_off]
         for match in _together(found, session):
             met.setdefault(match.key, []).append(match)
         chains: dict[str, tuple[str, ...]] = {}

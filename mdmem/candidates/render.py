@@ -28,17 +28,17 @@ class Renderer:
         self._flag = re.compile(rf"(?i)((?:{flags})[= ]+)(?!\$)\S+")
         self._assigned = re.compile(rf"(?i)\b(\w*(?:{names}))(\s*[:=]\s*)(?!\$)(?:'[^']*'|\"[^\"]*\"|[^\s'\",;&|]+)")
 
-    def command(self, command: Command, program: str, *, place: bool = True) -> str:
-        """On one line, quoted as a shell needs it. `place`: with the folder it runs in, and the host or container."""
+    def command(self, command: Command, program: str) -> str:
+        """On one line, quoted as a shell needs it, with the folder it runs in, and the host or container."""
         words = self._words(command.argv, self._rules.tool(program))
         env = [self._env(word) for word in command.env]
         reads = [f"< {_quoted(self.text(to))}" for operator, to in command.redirections if operator == "<"]
         runner = [_quoted(self.text(word)) for word in command.runner]
         text = " ".join([*env, *runner, *map(_quoted, words), *reads])
-        if place and command.via:
+        if command.via:
             inner = f"'{text}'" if command.via[0] == "ssh" else text
             text = f"{command.via[0]} {self.text(command.via[1])} {inner}"
-        elif place and command.cwd:
+        elif command.cwd:
             text = f"cd {_quoted(self.text(command.cwd))} && {text}"
         return text if len(text) <= _MAX_TEXT else text[:_MAX_TEXT].rstrip() + GONE
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 import fnmatch
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -99,7 +98,9 @@ class Rules:
     secret_names: tuple[str, ...]
     rules: tuple[Rule, ...]
     groups: Mapping[str, tuple[str, ...]]
-    _by_program: dict[str, list[tuple[tuple[str, ...], Rule]]] = field(default_factory=dict, compare=False, repr=False)
+    _by_program: dict[str, list[tuple[tuple[str, ...], Rule]]] = field(
+        default_factory=dict, init=False, compare=False, repr=False
+    )
 
     def of(self, program: str) -> list[tuple[tuple[str, ...], Rule]]:
         """(words of `run` after the program, rule). A rule whose program is a pattern stands among those of each."""
@@ -163,12 +164,7 @@ def load(own: str | None = None) -> Rules:
     for section in _SECTIONS[:-1]:
         mine[section] = {**base.get(section, {}), **_table(mine, section, own)}
     built = _build(mine, own)
-    return _with(built, (*built.rules, *shipped().rules))
-
-
-def _with(rules: Rules, all_rules: tuple[Rule, ...]) -> Rules:
-    values = {f.name: getattr(rules, f.name) for f in fields(Rules) if f.init and not f.name.startswith("_")}
-    return Rules(**{**values, "rules": all_rules})
+    return replace(built, rules=(*built.rules, *shipped().rules))
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -273,17 +269,20 @@ def _known_groups(runs: tuple[str, ...], groups: Mapping[str, Any], where: str) 
 def _only(table: Table, known: Any, where: str) -> None:  # noqa: ANN401  # any list of names
     for name in table:
         if name not in known:
-            near = difflib.get_close_matches(str(name), known, n=1, cutoff=0.5)
-            hint = f"did you mean {near[0]!r}?" if near else f"known here: {', '.join(known)}"
-            raise ConfigError(f"{name} is not known", where=where, hint=hint)
+            raise ConfigError(f"{name} is not known", where=where, hint=_hint(name, known, "known here"))
 
 
 def _choice(value: Any, known: tuple[str, ...], name: str, where: str) -> str:  # noqa: ANN401  # of TOML
     if isinstance(value, str) and value in known:
         return value
+    raise ConfigError(f"{name} is {value!r}", where=where, hint=_hint(value, known, "one of"))
+
+
+def _hint(value: Any, known: Any, otherwise: str) -> str:  # noqa: ANN401  # of TOML
+    import difflib  # only for what is wrong
+
     near = difflib.get_close_matches(str(value), known, n=1, cutoff=0.5)
-    hint = f"did you mean {near[0]!r}?" if near else f"one of: {', '.join(known)}"
-    raise ConfigError(f"{name} is {value!r}", where=where, hint=hint)
+    return f"did you mean {near[0]!r}?" if near else f"{otherwise}: {', '.join(known)}"
 
 
 def _truth(value: Any, name: str, where: str) -> bool:  # noqa: ANN401  # of TOML
