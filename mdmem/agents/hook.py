@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     Answer = tuple[bytes, Callable[[], None]]  # what is printed; to be called when it is
 
-DEADLINE_S = 0.28  # of 300 ms: the interpreter had started before it is counted
+DEADLINE_S = 0.25  # of 300 ms: the interpreter had started before it is counted, and a line in the log comes after
 NOTE_S = 0.1  # that it was told; if that can't be noted, it is told again
 MAX_PAYLOAD_BYTES = 4 * 1024 * 1024
 MAX_LOG_BYTES = 1024 * 1024
