@@ -20,7 +20,7 @@ from mdmem.app.propose import admit
 from mdmem.candidates import inbox
 from mdmem.candidates.promote import Promoter
 from mdmem.config.paths import log_roots
-from mdmem.errors import ConfigError, Problem, RefusedError, UsageError
+from mdmem.errors import ConfigError, NotFoundError, Problem, RefusedError, UsageError
 from mdmem.index import read
 from mdmem.index.read import Entry
 from mdmem.ledger import Ledger, stamp
@@ -112,6 +112,9 @@ class Learning:
         """The logs of these agents (of all that there are, where none is named), or those at the paths."""
         if paths and len(agents) != 1:
             raise UsageError("a path needs its agent", hint="name it with --agent")
+        for path in paths:
+            if not os.path.exists(path):
+                raise NotFoundError("nothing is there to harvest", where=path)
         names = [LOG_NAMES.get(agent, agent) for agent in agents]
         known = _roots([*log_roots(), "aider"], [project.root for project in self.app.projects.all()])
         for name in names:

@@ -50,13 +50,14 @@ def connect_command(agents: tuple[str, ...], dry_run: bool, as_json: bool) -> in
     from mdmem.agents.connect import connect
 
     outcomes = connect(agents, cwd=working_folder(), now=datetime.now(UTC), dry_run=dry_run)
+    if not outcomes:
+        say.note("no agent that mdmem knows was found on this machine; name one to connect it all the same")
+    code = _tell(outcomes, "already connected", dry_run, as_json)  # before a config that is broken ends this
     if not dry_run:
         _learn(outcomes, wanted=True)
     if not dry_run and any(change.what == "instructions" for outcome in outcomes for change in outcome.changes):
         ask({"op": "instructions"})
-    if not outcomes:
-        say.note("no agent that mdmem knows was found on this machine; name one to connect it all the same")
-    return _tell(outcomes, "already connected", dry_run, as_json)
+    return code
 
 
 @click.command()
@@ -77,11 +78,12 @@ def disconnect_command(agents: tuple[str, ...], dry_run: bool, as_json: bool) ->
     from mdmem.agents.connect import disconnect
 
     outcomes = disconnect(agents, cwd=working_folder(), now=datetime.now(UTC), dry_run=dry_run)
-    if not dry_run:
-        _learn(outcomes, wanted=False)
     if not outcomes:
         say.note("no agent is connected")
-    return _tell(outcomes, "not connected", dry_run, as_json)
+    code = _tell(outcomes, "not connected", dry_run, as_json)
+    if not dry_run:
+        _learn(outcomes, wanted=False)
+    return code
 
 
 def _learn(outcomes: list[Outcome], *, wanted: bool) -> None:

@@ -41,6 +41,8 @@ def harvest_command(
     if dry_run:
         return _show(ask(request)["found"], as_json)
     told = _all(request)
+    if paths and not told["logs"]:
+        say.note("no log of that time lies there; PATH stands for the agent's own folder, as ~/.claude does")
     for trouble in told["troubles"]:
         say.note(clean(trouble))
     if as_json:

@@ -136,6 +136,11 @@ def test_another_folder_stands_for_an_agents_own(home: Home, log: ClaudeLog) -> 
     copy = home.folder / "backup"
     (home.folder / ".claude").rename(copy)
     assert home.run("harvest", str(copy)).code == 2
+    gone = home.run("harvest", f"{copy}.gone", "--agent", "claude-code")
+    assert (gone.code, f"{copy}.gone" in gone.err) == (3, True)
+    empty = copy.parent / "empty"
+    empty.mkdir()
+    assert "no log of that time lies there" in home.run("harvest", str(empty), "--agent", "claude-code").err
     done = home.run("harvest", str(copy), "--agent", "claude-code", "--since", "2020-01-01", "--json")
     assert done.json["events"] > 0
 

@@ -82,6 +82,18 @@ def test_a_broken_file_is_named_with_its_line(home: Home, call: Call, launcher: 
     assert path.read_text() == '{\n  "hooks": {,}\n}\n'
 
 
+def test_with_a_broken_config_it_still_tells_what_it_did(home: Home, call: Call, launcher: str) -> None:
+    config = Path(call("config", "path").out.strip())
+    config.parent.mkdir(parents=True, exist_ok=True)
+    config.write_text("this is = = not toml\n")
+    for command, told in (("connect", "made"), ("disconnect", "removed")):
+        done = call(command, "codex")
+
+        assert done.code == 6
+        assert f"{told} {home.folder}/.codex/hooks.json (hooks)" in done.out
+        assert "the config is not TOML" in done.err
+
+
 def test_a_wrong_name_is_wrong_usage(call: Call, launcher: str) -> None:
     done = call("connect", "cursr")
 
