@@ -9,14 +9,11 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from mdmem.config.paths import environment
-from mdmem.config.plain import UnsureError, plainly
+from mdmem.config.plain import Ge, Gt, Le, UnsureError, plainly
 from mdmem.errors import ConfigError
-
-if TYPE_CHECKING:
-    from annotated_types import Ge, Gt, Le
 
 _STRICT: dict[str, str] = {"extra": "forbid"}
 
@@ -185,10 +182,6 @@ def check(values: dict[str, Any], *, where: str, variables: Mapping[str, str] | 
 
     `variables`: the settings that came from a variable, so that it is named instead of the file.
     """
-    import annotated_types
-
-    # The annotations above are text until somebody reads them, and looks up their names here.
-    globals().update({name: getattr(annotated_types, name) for name in ("Ge", "Gt", "Le")})
     try:
         settings: Settings = plainly(values, Settings)
     except UnsureError:
@@ -206,8 +199,11 @@ def check(values: dict[str, Any], *, where: str, variables: Mapping[str, str] | 
 
 
 def _judged(values: dict[str, Any], where: str, variables: Mapping[str, str]) -> Settings:
+    import annotated_types
     import pydantic
 
+    # The annotations above are text until pydantic reads them, and looks up their names here: its own bounds.
+    globals().update({name: getattr(annotated_types, name) for name in ("Ge", "Gt", "Le")})
     try:
         judged: Settings = pydantic.TypeAdapter(Settings).validate_python(values)
     except pydantic.ValidationError as error:
