@@ -12,6 +12,7 @@ import pytest
 
 from mdmem.activity import Event, Fields, from_hook, harvest, named
 from mdmem.activity.feed import PIECE_BYTES
+from mdmem.activity.places import find_log, find_logs, places
 from mdmem.activity.tail import PRIMED_BYTES, QUIET_S
 from mdmem.files import printable
 from tests.activity.part import Bench, keep, line
@@ -402,6 +403,19 @@ def test_the_outbox_is_emptied_by_id_and_ids_are_never_given_twice(bench: Bench)
 
     assert len(ids) == 2
     assert [one for one, _ in bench.ledger.waiting()] == [max(ids) + 1]
+
+
+def test_what_a_listing_leaves_out_a_hint_does_not_bring_in(tmp_path: Path) -> None:
+    folder = tmp_path / "projects" / "-w"
+    (folder / "memory").mkdir(parents=True)
+    made = [folder / "s1.jsonl", folder / "s1.checkpoint.jsonl", folder / "memory" / "m.jsonl", folder / "notes.md"]
+    for path in made:
+        path.write_text("{}\n")
+    found_in = places({"claude-code": [str(tmp_path)]})
+
+    listed = {found.path for found in find_logs(found_in)}
+    assert listed == {str(folder / "s1.jsonl")}
+    assert {found.path for path in made if (found := find_log(str(path), found_in))} == listed
 
 
 def test_records_are_known_for_a_year(bench: Bench) -> None:
