@@ -27,7 +27,7 @@ DAMAGE = (apsw.CorruptError, apsw.NotADBError, UnicodeDecodeError)
 DatabaseError = (apsw.Error, UnicodeDecodeError)
 
 
-class ReplacedError(Exception):
+class ReplacedError(apsw.Error):
     """The database was exchanged for another while it was read: the question is to be asked again."""
 
 

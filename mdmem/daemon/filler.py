@@ -14,7 +14,7 @@ from mdmem import document, files
 from mdmem.app import Store
 from mdmem.daemon.priority import lower_priority
 from mdmem.daemon.worker import Worker
-from mdmem.db import Connection, DatabaseError
+from mdmem.db import Connection, DatabaseError, ReplacedError
 from mdmem.errors import Problem, SilentError
 from mdmem.index import Piece, digest, pieces_of, read
 from mdmem.models import Embedder, EmbedError
@@ -81,6 +81,8 @@ class Filler(threading.Thread):
                 break
             try:
                 self._fill()
+            except ReplacedError:
+                self.worker.new_pieces.set()  # by now there is another index, with pieces that wait
             except DatabaseError:
                 # The index is being made anew, or has to be: the worker looks, and says so.
                 self.worker.post(lambda store: self.worker.mend("it was damaged"))

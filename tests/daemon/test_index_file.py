@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from mdmem.db import INDEX, open_reader
+from mdmem.daemon.live import Readers
+from mdmem.db import INDEX, DatabaseError, ReplacedError, has_tables, open_reader, open_writer
 from tests.conftest import Daemon, Home, wait_until
 from tests.daemon.live import assert_like_fresh, await_found, found, running, status
 
@@ -184,3 +185,24 @@ def test_f3_a_state_folder_removed_whole_is_made_again(home: Home, daemon: Daemo
 def _finds(daemon: Daemon, word: str) -> bool:
     answer = daemon.ask("search", query=word, mode="keyword")
     return bool(answer.get("hits"))
+
+
+def test_g1_what_reads_an_index_while_another_takes_its_place_meets_an_error_of_databases(tmp_path: Path) -> None:
+    """Every thread that reads knows those: one of another kind would end its work, or be logged as a fault of ours."""
+    path, other = str(tmp_path / "index.db"), str(tmp_path / "other.db")
+    for each in (path, other):
+        open_writer(INDEX, each).close()
+    readers = Readers(path)
+
+    def read_while_replaced() -> None:
+        with readers() as db:
+            os.replace(other, path)
+            db.execute("SELECT 1 FROM a_table_that_went")
+
+    with pytest.raises(DatabaseError) as caught:
+        read_while_replaced()
+    assert caught.type is ReplacedError
+
+    with readers() as db:
+        assert has_tables(db, INDEX)
+    readers.close()
