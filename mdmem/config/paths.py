@@ -6,6 +6,7 @@ Agents' hooks come through here each turn: even `typing` and `mdmem.errors` woul
 from __future__ import annotations
 
 import os
+import sys
 
 MAX_SOCKET_BYTES = 100  # sun_path holds 108 bytes on Linux and 104 on macOS, with the closing NUL
 
@@ -78,8 +79,9 @@ def likely_socket() -> str | None:
     root = _home()
     if root:
         return _socket(f"{root}/run")
-    runtime = os.environ.get("XDG_RUNTIME_DIR", "").strip() or f"/run/user/{os.getuid()}"
-    return _socket(f"{runtime}/mdmem") if os.path.isabs(runtime) else None
+    usual = "~/Library/Application Support" if sys.platform == "darwin" else "~/.local/state"
+    state = os.environ.get("XDG_STATE_HOME", "").strip() or os.path.expanduser(usual)
+    return _socket(f"{state}/mdmem/run") if os.path.isabs(state) else None
 
 
 def _home() -> str | None:
@@ -88,8 +90,6 @@ def _home() -> str | None:
 
 
 def _platform_paths() -> Paths:
-    import warnings
-
     import platformdirs
 
     if not os.path.isabs(os.path.expanduser("~")):
@@ -97,13 +97,12 @@ def _platform_paths() -> Paths:
 
         raise ConfigError("no home folder is known", hint="set HOME, or MDMEM_HOME to a folder for mdmem")
     dirs = platformdirs.PlatformDirs("mdmem", appauthor=False)
-    with warnings.catch_warnings():
-        # Without XDG_RUNTIME_DIR (cron, su, a container) its folder in /tmp does; a warning at every command would not.
-        warnings.simplefilter("ignore")
-        runtime = dirs.user_runtime_dir
-    return Paths(
-        dirs.user_data_dir, dirs.user_state_dir, runtime, f"{dirs.user_config_dir}/config.toml", _socket(runtime)
-    )
+    # Not the platform's runtime folder: which one that is depends on XDG_RUNTIME_DIR and TMPDIR, which cron, containers
+    # and agents' sandboxes leave out or change, and it is a user's, not a home's. Whoever has this state has to meet
+    # this daemon, and nobody else.
+    state = dirs.user_state_dir
+    runtime = f"{state}/run"
+    return Paths(dirs.user_data_dir, state, runtime, f"{dirs.user_config_dir}/config.toml", _socket(runtime))
 
 
 def _socket(runtime: str) -> str:

@@ -126,8 +126,8 @@ class Daemon:
                 log.error("the worker ended; stopping")
                 return 70
             if not (self.lock.is_in_place() and self.server.is_in_place()):
-                # The runtime folder is removed when its session ends. Nobody could reach this daemon, and the next one
-                # would not know of it: two would write. Not 6, which tells a service manager to leave it at that.
+                # Somebody tidied up. Nobody could reach this daemon, and the next one would not know of it: two would
+                # write. Not 6, which tells a service manager to leave it at that.
                 log.error("lock or socket were removed; stopping", extra={"path": self.app.paths.runtime})
                 return 5
         return 0

@@ -81,8 +81,24 @@ def test_what_the_environment_says(home: object, monkeypatch: pytest.MonkeyPatch
     assert wants_no_color()
 
 
-def test_no_runtime_folder_of_the_session_is_no_warning(home: object, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("name", ["XDG_RUNTIME_DIR", "TMPDIR", "XDG_DATA_HOME", "XDG_CONFIG_HOME"])
+def test_f_whoever_has_the_same_state_meets_the_same_daemon_and_lock(
+    home: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """Cron, containers and agents' sandboxes leave variables of a session out, or change them."""
     monkeypatch.delenv("MDMEM_HOME")
-    monkeypatch.delenv("XDG_RUNTIME_DIR", raising=False)
+    monkeypatch.delenv(name, raising=False)
+    without = find_paths()
+    monkeypatch.setenv(name, str(tmp_path))
+    assert (find_paths().lock, find_paths().socket) == (without.lock, without.socket)
 
-    assert os.path.isabs(find_paths().runtime)  # a warning is an error in tests
+
+@pytest.mark.parametrize("name", ["HOME", "XDG_STATE_HOME"])
+def test_f_another_home_of_the_same_user_has_a_daemon_of_its_own(
+    home: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.delenv("MDMEM_HOME")
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    first = find_paths()
+    monkeypatch.setenv(name, str(tmp_path))
+    assert {find_paths().lock, find_paths().socket}.isdisjoint({first.lock, first.socket})

@@ -250,7 +250,7 @@ def test_f12_an_odd_environment_works_or_is_refused_in_words(
     process = start(home, env=env)
     pause = threading.Event()
     deadline = time.monotonic() + 20
-    sockets = [f"{home.folder}/r/mdmem/mdmem.sock", f"{home.folder}/m/run/mdmem.sock"]
+    sockets = [f"{home.folder}/s/mdmem/run/mdmem.sock", f"{home.folder}/m/run/mdmem.sock"]
     while process.poll() is None and time.monotonic() < deadline and not any(map(_answers, sockets)):
         pause.wait(0.02)
     process.terminate()
