@@ -71,6 +71,8 @@ def _read(clause: str, others: bool) -> int:
 def _success(clause: str) -> int:
     if words.NEGATION.search(clause) or words.ASIDE.search(clause):
         return Sign.NONE
+    if words.YOU.search(clause) and not words.ME.search(clause):
+        return Sign.NONE  # `until you have built it`: what the person is to do
     done = Sign.DONE if words.DONE.search(clause) else Sign.NONE
     return done | Sign.WORKED if words.WORKED.search(clause) else done
 
@@ -126,4 +128,5 @@ def _lack(clause: str, others: bool) -> int:
         return Sign.CANNOT if mine or place else Sign.REASON | Sign.BARE if words.BARE.match(things) else Sign.REASON
     if mine and words.WITHOUT_IT.search(clause):
         return Sign.CANNOT
-    return Sign.REASON if missing or barred or denied or words.REQUIRES.search(things) else Sign.NONE
+    none_here = place and words.NONE_HERE.match(clause)
+    return Sign.REASON if missing or barred or denied or none_here or words.REQUIRES.search(things) else Sign.NONE

@@ -190,6 +190,12 @@ LACK = _either(
     r"\b(?:is|are|was) (?:blocked|disabled|restricted|forbidden|filtered|prohibited) (?:from|in|on|by|for|here)\b",
     r"\b(?:is|are|was|have|has|given|got) none\b|\bnone (?:is|are|was|were|exists?|set|configured|available|here)\b",
 )
+# `No Xcode on this box`: not a thing that it always takes, but one that is not there.
+NONE_HERE = re.compile(
+    r"^no (?!(?:\w+ )?(?:errors?|warnings?|failures?|failed|issues?|problems?|changes?|differences?|regressions?|tests?"
+    r"|conflicts?|bugs?|leaks?|traces?|signs?|effects?|impact|side|one|more|other|longer|need|harm|files? (?:in|on)"
+    r"|references?|mentions?|matches|results?|cases?|duplicates?)\b)(?:[\w.-]+ ){1,3}?(?:on|in|inside|at) "
+)
 BARE = re.compile(rf"^(?:no|insufficient|not enough) {_MANY}{THING}(?=$| (?:for|to|on|in|from|at|of)\b)")
 USED = re.compile(
     r"\b(?:needed|required|necessary|concerns?|objections?|doubts?|preferences?|leaked"
@@ -204,7 +210,7 @@ NOT_SO = re.compile(
     r"|reachable|attached|set up|set|present|accessible|provisioned|writable|readable|approved|enabled|running"
     r"|shared with|mounted|exposed"
     r"|passed|visible|defined|enrolled|paired|plugged in|accepted"
-    r"|known|here|on this|in (?:this|my|the env)|open to|supported here|valid)\b"
+    r"|hooked up|wired up|linked|known|here|on this|in (?:this|my|the env)|open to|supported here|valid)\b"
 )
 NEGATION = re.compile(r"\b(?:not|no|neither|nor|never|nothing)\b")
 NOT_THERE = re.compile(r"your [\w ]+ (?:is|are) not (?:on|in|available|mounted|connected|reachable)\b")
@@ -223,18 +229,20 @@ WITHOUT_IT = _either(
     r"(?: (?:it|that|them|those|this|one|any|here|yet|either))*(?: (?:in|on|for|at|with) (?:this|the|my|that"
     r"|your) .*)?$",
     r"\b(?:my|our|this|i am \w+ (?:as|with|under)) [\w -]*\blacks? |\bi am \w+ as lacks? |\bnot (?:among|one of"
-    r"|part of) .*\bi (?:was|have|got)\b|\blacks?(?: it| that| them)?$|\b(?:have|got) (?:none|neither)\b"
+    r"|part of) .*\bi (?:was|have|got)\b|\blacks?(?: it| that| them)?$|\b(?:have|has|got) (?:none|neither)\b"
+    r"|\b(?:neither|none) of (?:which|them|these|those) i (?:have|hold)\b"
     r"|\bhave no (?:access"
     r"|permissions?|rights?|login|way)\b",
     r"\b(?:can|could) not (?:get|obtain|provide|do|solve|enter|supply|receive|read|access)(?: it| one| that| them"
     r"| here)*$",
     r"\b(?:am|is) not (?:its |the |an? )?(?:owner|admin|maintainer|superuser)\b|\bam not (?:one|a member"
-    r"|an? (?:admin|owner|maintainer)|on the list|among them)\b",
+    r"|an? (?:admin|owner|maintainer)|on (?:it|that|the (?:list|vpn|network|team))|among them|part of (?:it|that))\b",
 )
 BARRED = _either(
     r"\bmy (?:push|upload|login|requests?)(?: \w+){0,4} (?:bounced|refused|rejected|denied|blocked|challenge)\b"
     r"|\bredirects? me\b",
-    r"\b(?:hidden|invisible|locked|private|closed) (?:from|to|for) me\b",
+    r"\b(?:hidden|invisible|locked|private|closed|(?:turned|switched) off) (?:from|to|for) me\b|\bout of reach (?:of"
+    r"|for|from)\b",
     r"\bmy (?:token|account|role|key|login) (?:is|works) (?:only |just )?for\b|\bmy (?:\w+ )?(?:token|account|role"
     r"|key|login|user) only\b",
     r"\b(?:my|this) (?:token|account|role|key|user) may not\b|\bmy \w+ (?:do|does) not (?:allow|permit|support|let"
@@ -248,11 +256,11 @@ BARRED = _either(
     r"\b(?:restrictions?|limits?|limitations?) of (?:the|this|my) (?:sandbox|environment|session|permissions)\b",
 )
 DENIED = _either(
-    r"\bpermission denied\b|\baccess (?:was |is )?denied\b|\b(?:401|403)\b|\bforbidden\b|\bunauthori[sz]ed\b",
+    r"\bpermission ?denied\b|\baccess ?(?:was |is )?denied\b|\b(?:401|403)\b|\bforbidden\b|\bunauthori[sz]ed\b",
     r"\bnot permitted\b|\btimed? ?out\b|\bconnection (?:was |is )?(?:refused|reset|blocked)\b|\brefused\b"
     r"|\bunreachable\b",
     r"\bauthori[sz]ation ?failed\b|\bauthentication (?:failed|failure|error)\b|\bblocked\b|\bquota\b|\brate limit\w*\b",
-    r"\b(?:command|executable) not found\b|\bnot resolve\b|\bresolution fails\b|\bwants me to\b",
+    r"\b(?:command|executable) not found\b|\bnot resolve\b|\bresolution fails\b|\b(?:wants|asks) me to\b",
     r"\bkeeps? (?:blocking|rejecting|refusing|denying)\b|\b(?:restricted|limited) to\b|\bonly \w+(?: \w+)? can\b",
     r"\bonly (?:reachable|accessible|available|possible) (?:via|from|over|through|with|inside)\b",
     r"\b(?:is|are|was|were) (?:denied|disallowed|prohibited)\b",
@@ -313,6 +321,9 @@ HANDOVER = _either(
     r"\b(?:someone|somebody|a person|an admin\w*) (?:with|who has)\b.*\b(?:has to|needs? to|must|should"
     r"|will have to|can)\b",
     r"\b(?:someone|somebody) with (?:access|rights|permissions?|admin|sudo|the)\b",
+    r"\b(?:is|are|remains?) yours to (?:run|start|do|apply|deploy|push|publish|send|make live|trigger|finish)\b",
+    r"\b(?:leaves?|left|remains?|is|are) .*\bfor you to (?:run|start|do|apply|deploy|push|publish|send|trigger|finish"
+    r"|upload|sign)\b",
 )
 ADDRESSED = re.compile(r"\b(?:your?|yourself|please|someone|somebody|by hand|admin)\b")
 NOT_HANDED = re.compile(
@@ -329,10 +340,12 @@ DONE = re.compile(
 )
 _TRIED = r"(?:switched|used|installed|retried|replaced|changed|moved|went|took|found)"
 _BY_OTHER_MEANS = r"\bso i (?!(?:only|just)\b)[a-z]+ (?!.*\b(?:only|alone|just)\b).*\b(?:through|via|using|over) "
+YOU = re.compile(r"\byou\b")
 WORKED = _either(
     _BY_OTHER_MEANS,
-    r"\b(?:work(?:s|ed)|succeed(?:s|ed)|went through|goes through|is up|is done|fixed|resolved|got in|got through"
-    r"|could verify|solved|did the trick|(?:is|are) back|corrected|unlocked|got it|gave it|granted|match)\b",
+    r"\b(?:work(?:s|ed)(?! only| just)|succeed(?:s|ed)|went through|goes through|is up|is done|fixed|resolved|got in"
+    r"|got through|could verify|solved|did the trick|(?:is|are) back|corrected|unlocked|got it|gave it|granted"
+    r"|match)\b",
     rf"^{_TRIED} |\b\w+ed\b.* instead\b|\binstead\b.* \w+ed\b",
     rf"\bi (?:then |simply |just )?(?:{_TRIED}|requested|borrowed|worked around|fell back|asked for|tried again"
     rf"|did it|ran"
@@ -353,12 +366,12 @@ EARLY = re.compile(
 THEN = _either(
     r"\b(?:then|afterwards?|after|once|until|turned out|in the end|eventually|finally|retr(?:y|ied)|tried again"
     r"|worked around|instead|the one in|with the (?:new|right)|later)\b",
-    rf"\bso i (?:{_TRIED}|ran|fell|added|queried|worked)\b|^{_TRIED} |{_BY_OTHER_MEANS}",
+    rf"\bso i (?:have )?(?:{_TRIED}|ran|fell|added|queried|worked)\b(?!.* only\b)|^{_TRIED} |{_BY_OTHER_MEANS}",
 )
 BUT = re.compile(r"\b(?:but|however|now|luckily|fortunately|yet|still|so)\b")
 CONDITION = re.compile(
-    r"^(?:and |or |but |so |even )?(?:if|in case|should|whenever|suppose|assuming|provided|as long as|wherever|when"
-    r"|otherwise|unless|in the event)\b"
+    r"^(?:and |or |but |so |even )?(?:if|in case|should|whenever|suppose|assuming|provided|as long as|wherever"
+    r"|when(?! i (?:[a-z]+ed|ran|saw|did|got|tried)\b)|otherwise|unless|in the event)\b"
 )
 WISH = re.compile(r"\bif (?:you|that) (?:want|like|need|prefer|wish|would|could|can|give|have time|is ok)\b|\bunless\b")
 CONCESSION = re.compile(r"^(?:although|though|even though|while|despite|even without|even if)\b")
