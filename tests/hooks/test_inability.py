@@ -44,6 +44,21 @@ def rates(messages: list[Message]) -> tuple[float, float]:
     return right / len(found), right / sum(message["says"] for message in messages)
 
 
+@pytest.mark.parametrize(
+    ("message", "says"),
+    [
+        ("I added a troubleshooting section to the README:\n\n- **I can't log in**: reset it\n- no access: ask", False),
+        ("The error messages are now:\n\n| E1 | I can't connect: no network |\n| E2 | I have no access |", False),
+        ("文档新增了常见问题：\n\n- **我无法登录**：重置密码\n- **我没有权限部署**：找管理员", False),
+        ("I added a section to the README:\n\n- how to log in\n\nI can't deploy: no credentials here.", True),
+        ("Open points:\n\n- I can't deploy: no credentials here\n- docs are done", True),
+        ("文档写好了。剩下的：\n\n- 我没有权限部署", True),
+    ],
+)
+def test_what_a_document_lists_by_now_is_not_said_by_the_assistant(message: str, says: bool) -> None:
+    assert (inability(message) is not None) == says
+
+
 def test_the_set_is_large_and_even() -> None:
     chinese = [message for message in MESSAGES if message["lang"] != "en"]
 

@@ -14,6 +14,7 @@ class Sentence(NamedTuple):
     text: str
     said: str
     item: int  # which item of a list it is in, 0 for none
+    quoted: bool = False  # whether it is an item, or a row, of what a document or a program says by now
 
 
 _FENCE = re.compile(r"\s*(?:[-*+]\s+|\d+[.)]\s+)?(`{3,}|~{3,})")
@@ -32,6 +33,13 @@ _QUOTING = re.compile(r"[>＞]\s*")
 # A note in the author's own words, though it is set as a quotation: `> [!WARNING]`, `> **Note**`.
 _NOTE = re.compile(r"\[![A-Za-z]+\]|\*\*(?:note|warning|caution|important|注意|说明|提示|警告)|⚠|ℹ", re.IGNORECASE)
 _MARKER = re.compile(r"^(?:[-*+•·]|\d{1,3}[.)、]|#{1,6}|\[[ xX]\]|[☐☑✅❌⚠🚫️])\s*")
+# `I added a section to the README:`, and a list of what stands in it.
+_WRITTEN = re.compile(
+    r"\b(?:readme|faq|changelog|runbook|troubleshooting|(?:sub)?sections?|chapter|docs?|documentation|guide"
+    r"|error messages?|messages? (?:is|are|now|read)|release notes|wording|copy|labels?|strings|translations?)\b"
+    r"|文档|文件里|章节|一[节章]|常见问题|说明里|提示语|文案|报错信息|错误信息|错误提示|译文|词条",
+    re.IGNORECASE,
+)
 _EMPHASIS = re.compile(r"\*\*|__|(?<!\w)[*_](?=\w)|(?<=\w)[*_](?!\w)|~~")
 # A full stop ends a sentence before a space alone: `package.json` and `v1.2` have some inside. Chinese ends anywhere.
 _END = re.compile(r"(?<=[.!?…])(?<!\be\.g\.)(?<!\bi\.e\.)(?<!\betc\.)(?<!\bvs\.)\s+|(?<=[。！？!?])(?=[^\s。！？!?])")
@@ -50,15 +58,19 @@ _MASKS = (
 def sentences(message: str) -> list[Sentence]:
     """The sentences, in order; of a list or a heading each line is at least one."""
     found: list[Sentence] = []
+    written = False
     for item, text in _paragraphs(message):
         said = text
+        listed = item > 0 or text.startswith("|")
+        if not listed:
+            written = text.endswith((":", "：")) and bool(_WRITTEN.search(_END.split(text)[-1]))
         for pattern, stand_in, signs in _MASKS:
             if any(sign in said for sign in signs):
                 said = _masked(pattern, stand_in, said)
         at = 0
         for end in [*(stop.end() for stop in _END.finditer(said)), len(said)]:
             if said[at:end].strip():
-                found.append(_sentence(text[at:end], said[at:end], item))
+                found.append(_sentence(text[at:end], said[at:end], item)._replace(quoted=written and listed))
             at = end
     return found
 

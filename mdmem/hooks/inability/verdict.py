@@ -22,7 +22,7 @@ def inability(message: str) -> str | None:
     """
     found = sentences(message)
     reader = _Reader(found)
-    said = [one.text for at, one in enumerate(found) if may_say(one.said) and reader.says(at)]
+    said = [one.text for at, one in enumerate(found) if not one.quoted and may_say(one.said) and reader.says(at)]
     return "\n".join(said) or None
 
 
