@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -23,6 +24,8 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 LIMIT_S = 20.0
+# Who runs the tests in the background of a shell has interrupts ignored, and every program started here would too.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 class Done(NamedTuple):

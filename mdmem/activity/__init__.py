@@ -5,7 +5,7 @@ from mdmem.activity.events import Event, Kind, Outcome, Source, Who
 from mdmem.activity.feed import Notes, Trouble, read_log
 from mdmem.activity.generic import Fields
 from mdmem.activity.harvest import Progress, harvest
-from mdmem.activity.places import READERS, Found, Place, detect, find_logs, named, places
+from mdmem.activity.places import READERS, Found, Place, detect, find_any, find_logs, named, places, stat_log
 from mdmem.activity.tail import Find, Tail
 
 __all__ = [
@@ -24,10 +24,12 @@ __all__ = [
     "Trouble",
     "Who",
     "detect",
+    "find_any",
     "find_logs",
     "from_hook",
     "harvest",
     "named",
     "places",
     "read_log",
+    "stat_log",
 ]

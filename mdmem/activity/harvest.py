@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import json
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from mdmem.activity.feed import Notes, new_log, pieces
@@ -25,25 +25,21 @@ class Progress(NamedTuple):
     trouble: str | None = None
 
 
-def harvest(tail: Tail, find: Find, since: datetime.datetime, agents: Collection[str] = ()) -> Iterator[Progress]:
-    """Read what agents (all of them, where none are named) did since a time, one log a step.
+def harvest(tail: Tail, find: Find, since: datetime.datetime, found: Sequence[Found]) -> Iterator[Progress]:
+    """Read what logs tell of the time since, one log a step.
 
     Stopped at any point and run again, it goes on: each record is used once, here and by the tail together.
     """
-    logs = [
-        found
-        for found in tail.list_logs()
-        if found.mtime_ns >= since.timestamp() * 1e9 and (not agents or found.reader.agent in agents)
-    ]
+    logs = [one for one in found if one.mtime_ns >= since.timestamp() * 1e9]
     first = stamp(since)
-    for done, found in enumerate(logs, 1):
+    for done, log in enumerate(logs, 1):
         count, trouble = 0, None
         try:
-            for new in _one(tail, find, found, first):
+            for new in _one(tail, find, log, first):
                 count += new
         except OSError as error:
             trouble = str(error)
-        yield Progress(done, len(logs), found.path, found.reader.agent, count, trouble)
+        yield Progress(done, len(logs), log.path, log.reader.agent, count, trouble)
 
 
 def _one(tail: Tail, find: Find, found: Found, first: str) -> Iterator[int]:

@@ -7,7 +7,8 @@ import glob
 import itertools
 import os
 import stat
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from mdmem.activity import aider, claude, codex, copilot, cursor, gemini, generic, goose, opencode, pi, qwen
@@ -39,8 +40,10 @@ _PLACES: tuple[tuple[Reader, str, str, int], ...] = (
     (pi.OPENCLAW, "agents", "*/sessions/*.jsonl", 2),
 )
 READERS: tuple[Reader, ...] = tuple(dict.fromkeys(place[0] for place in _PLACES))
+_NAMES = (".jsonl", ".json", ".db", ".sqlite", ".md")
 _LEFT_OUT = ("*.checkpoint.*", "*/tool-results/*", "*/memory/*")
 _SNIFFED_LINES = 50
+_DEEP = 12
 
 
 class Place(NamedTuple):
@@ -90,7 +93,7 @@ def named(agent: str, pattern: str, fields: Fields) -> Place:
 def find_logs(found_in: Sequence[Place]) -> Iterator[Found]:
     """The logs that are there now. What cannot be listed is passed over: it may come back."""
     for place in found_in:
-        for path, about in _walk(place):
+        for path, about in _walk(place.root, place.depth, partial(_is_wanted, place)):
             yield _found(path, place.reader, about)
 
 
@@ -99,14 +102,18 @@ def find_log(path: str, found_in: Sequence[Place]) -> Found | None:
     real = os.path.realpath(path)
     for place in found_in:
         below = real.removeprefix(f"{place.root}/")
-        if (real == place.root or below != real) and _is_wanted(real, place):
+        if (real == place.root or below != real) and _is_wanted(place, real):
             return stat_log(real, place.reader)
     return None
 
 
-def _is_wanted(path: str, place: Place) -> bool:
+def _is_wanted(place: Place, path: str) -> bool:
     below = path.removeprefix(f"{place.root}/")
-    return fnmatch.fnmatchcase(below, place.pattern) and not any(fnmatch.fnmatchcase(path, out) for out in _LEFT_OUT)
+    return fnmatch.fnmatchcase(below, place.pattern) and not _is_left_out(path)
+
+
+def _is_left_out(path: str) -> bool:
+    return any(fnmatch.fnmatchcase(path, out) for out in _LEFT_OUT)
 
 
 def stat_log(path: str, reader: Reader) -> Found | None:
@@ -137,15 +144,15 @@ def _found(path: str, reader: Reader, about: os.stat_result) -> Found:
     return Found(path, reader, device, inode, size, mtime_ns)
 
 
-def _walk(place: Place) -> Iterator[tuple[str, os.stat_result]]:
-    """The regular files of a place, no link followed; only what has the right name is looked at."""
-    waiting = [(place.root, place.depth)]
+def _walk(root: str, depth: int, is_wanted: Callable[[str], bool]) -> Iterator[tuple[str, os.stat_result]]:
+    """The regular files in a folder, or that one file; no link followed; only what has the right name is looked at."""
+    waiting = [(root, depth)]
     while waiting:
         folder, left = waiting.pop()
         try:
             entries = list(os.scandir(folder))
         except NotADirectoryError:
-            if _is_wanted(folder, place) and _is_file(folder):
+            if is_wanted(folder) and _is_file(folder):
                 yield folder, os.stat(folder)
             continue
         except (OSError, ValueError):
@@ -155,10 +162,25 @@ def _walk(place: Place) -> Iterator[tuple[str, os.stat_result]]:
                 if entry.is_dir(follow_symlinks=False):
                     if left:
                         waiting.append((entry.path, left - 1))
-                elif entry.is_file(follow_symlinks=False) and _is_wanted(entry.path, place):
+                elif entry.is_file(follow_symlinks=False) and is_wanted(entry.path):
                     yield entry.path, entry.stat(follow_symlinks=False)
             except OSError:
                 continue
+
+
+def find_any(path: str, known: Reader | None = None) -> Iterator[tuple[str, Reader | OSError]]:
+    """The logs at a path, or anywhere below a folder, each with its reader: the one that is known, or told by what
+    stands in them, wherever they lie. What can't be read comes with the reason.
+    """
+    root = os.path.realpath(path)
+    for found, _ in _walk(root, _DEEP, lambda each: each == root or (each.endswith(_NAMES) and not _is_left_out(each))):
+        try:
+            reader = known or detect(found)
+        except OSError as error:
+            yield found, error
+        else:
+            if reader is not None:
+                yield found, reader
 
 
 # --- whose a log is --------------------------------------------------------------------------------------------

@@ -24,8 +24,8 @@ def harvest(backend: Backend, request: Request) -> dict[str, Any]:
     """The answer to `harvest`: `number` (to be given back to go on), `done`, `of`, `events`, `finished`, `troubles`.
     With `dry_run`: `found`, and nothing is kept.
     """
-    since, agents = _since(text_of(request, "since")), names_of(request, "agents")
-    paths = names_of(request, "paths")
+    agents, paths = names_of(request, "agents"), names_of(request, "paths")
+    since = _since(text_of(request, "since"), everything=bool(paths))
     if request.get("dry_run"):
         found = backend.learn(
             lambda learning: list(itertools.islice(learning.preview(since, agents, paths), MAX_SHOWN))
@@ -53,11 +53,11 @@ def _step(
     return told | {"finished": True}
 
 
-def _since(text: str | None) -> datetime.datetime:
-    """A day, or how long ago (`30d`, `12h`, `2w`)."""
+def _since(text: str | None, *, everything: bool) -> datetime.datetime:
+    """A day, or how long ago (`30d`, `12h`, `2w`). Whoever names a log, and no time, wants all of it."""
     now = datetime.datetime.now(datetime.UTC)
     if text is None:
-        return now - datetime.timedelta(days=30)
+        return datetime.datetime.fromtimestamp(0, datetime.UTC) if everything else now - datetime.timedelta(days=30)
     hours = {"h": 1, "d": 24, "w": 7 * 24}.get(text[-1:], 0)
     if hours and text[:-1].isascii() and text[:-1].isdigit() and len(text) < 6:
         return now - datetime.timedelta(hours=hours * int(text[:-1]))

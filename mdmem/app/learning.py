@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
+import itertools
 import json
 import logging
 import os
@@ -15,7 +16,20 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from mdmem import files, gates
-from mdmem.activity import Event, Fields, Place, Progress, Tail, from_hook, harvest, named, read_log
+from mdmem.activity import (
+    Event,
+    Fields,
+    Found,
+    Place,
+    Progress,
+    Tail,
+    find_any,
+    from_hook,
+    harvest,
+    named,
+    read_log,
+    stat_log,
+)
 from mdmem.app.propose import admit
 from mdmem.candidates import inbox
 from mdmem.candidates.promote import Promoter
@@ -84,11 +98,12 @@ class Learning:
         """What a harvest would find, before any gate. Nothing is kept."""
         first = stamp(since)
         promoter = promoter_of(self.app)
-        for found in self._tail_of(agents, paths).logs():
+        tail = self._tail_of(agents)
+        for found in self._at(agents, paths)[0] if paths else tail.logs():
             if found.mtime_ns < since.timestamp() * 1e9:
                 continue
             for event in read_log(found.path, found.reader, without_blocks):
-                if event.at is None or event.at >= first:
+                if (event.at is None or event.at >= first) and not tail.is_own(event):
                     yield from ({type(one).__name__: dataclasses.asdict(one)} for one in promoter.feed(event))
 
     def under_way(
@@ -99,22 +114,41 @@ class Learning:
         """
         if number is None or self._harvest is None or self._harvest[0] != number:
             number = (self._harvest[0] if self._harvest else 0) + 1
-            self._harvest = number, self._past(self._tail_of(agents, paths), since)
+            tail = self._tail_of(agents)
+            found, unread = self._at(agents, paths) if paths else (tail.list_logs(), [])
+            self._harvest = number, itertools.chain(unread, self._past(tail, since, found))
         return self._harvest
 
-    def _past(self, tail: Tail, since: datetime.datetime) -> Iterator[Progress]:
-        for progress in harvest(tail, self._find, since):
+    def _past(self, tail: Tail, since: datetime.datetime, found: Sequence[Found]) -> Iterator[Progress]:
+        for progress in harvest(tail, self._find, since, found):
             while self.deliver():
                 pass
             yield progress
 
-    def _tail_of(self, agents: Sequence[str], paths: Sequence[str]) -> Tail:
-        """The logs of these agents (of all that there are, where none is named), or those at the paths."""
-        if paths and len(agents) != 1:
-            raise UsageError("a path needs its agent", hint="name it with --agent")
+    def _at(self, agents: Sequence[str], paths: Sequence[str]) -> tuple[list[Found], list[Progress]]:
+        """The logs at these paths, the latest first, and what could not be read there; of these agents alone, where
+        some are named.
+        """
+        names = {LOG_NAMES.get(agent, agent) for agent in agents}
+        told = {name: _other(name, fields).reader for name, fields in self.app.settings.learn.logs.items()}
+        own = [reader for name, reader in told.items() if name in names]
+        found: list[Found] = []
+        unread: list[Progress] = []
         for path in paths:
             if not os.path.exists(path):
                 raise NotFoundError("nothing is there to harvest", where=path)
+            there = list(find_any(path, own[0] if own else None))
+            if not there and not os.path.isdir(path):
+                raise UsageError("this is no activity log that mdmem knows", where=path, hint="see: docs/learning.md")
+            for log, reader in there:
+                if isinstance(reader, OSError):
+                    unread.append(Progress(0, len(there), log, "", 0, reader.strerror or str(reader)))
+                elif (not names or reader.agent in names) and (about := stat_log(log, reader)):
+                    found.append(about)
+        return sorted(dict.fromkeys(found), key=lambda log: -log.mtime_ns), unread
+
+    def _tail_of(self, agents: Sequence[str]) -> Tail:
+        """The logs of these agents, of all that there are where none is named."""
         names = [LOG_NAMES.get(agent, agent) for agent in agents]
         known = _roots([*log_roots(), "aider"], [project.root for project in self.app.projects.all()])
         for name in names:
@@ -122,8 +156,8 @@ class Learning:
                 raise UsageError(f"there is no agent {name!r}", hint=f"one of: {', '.join(sorted(known))}")
         others = [_other(name, told) for name, told in self.app.settings.learn.logs.items()
                   if not names or name in names]  # fmt: skip
-        roots = {names[0]: list(paths)} if paths else {name: known[name] for name in names or known if name in known}
-        return Tail(self.ledger, roots, others=others, clean=without_blocks)
+        roots = {name: known[name] for name in names or known if name in known}
+        return Tail(self.ledger, roots, others=others, clean=without_blocks, own=self.app.paths.data)
 
     def deliver(self) -> bool:
         """File what was found; whether anything was."""

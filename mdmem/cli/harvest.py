@@ -17,7 +17,9 @@ _CLEAR = "\r\x1b[K"
 @click.command()
 @click.argument("paths", nargs=-1, metavar="[PATH]...")
 @click.option("--agent", "agents", multiple=True, metavar="NAME", help="Only of this agent; may be given again.")
-@click.option("--since", metavar="WHEN", help="30d, 12h, 2w or a day such as 2026-11-01. Default: 30d.")
+@click.option(
+    "--since", metavar="WHEN", help="30d, 12h, 2w or a day such as 2026-11-01. Default: 30d; of a PATH, all of it."
+)
 @click.option("--dry-run", is_flag=True, help="Show what would be found, before the gates; keep nothing.")
 @options.as_json
 def harvest_command(
@@ -25,14 +27,14 @@ def harvest_command(
 ) -> int:
     """Learn from what agents did before mdmem was there: read their activity logs of the past.
 
-    What worked is proposed, and waits for `mdmem review`. Each record is used once, however often this is run. PATH
-    stands for an agent's own folder or file, and needs --agent.
+    What worked is proposed, and waits for `mdmem review`. Each record is used once, however often this is run. PATH is
+    a log, or a folder with logs somewhere below it, such as a backup. Whose a log is, mdmem sees by what stands in it.
 
     \b
     Examples:
       mdmem harvest --since 30d
       mdmem harvest --agent codex --dry-run
-      mdmem harvest ~/backup/.claude --agent claude-code
+      mdmem harvest ~/backup/.claude
     """
     request: dict[str, Any] = {
         "op": "harvest", "since": since, "agents": list(agents), "paths": [_absolute(path) for path in paths],
@@ -42,7 +44,7 @@ def harvest_command(
         return _show(ask(request)["found"], as_json)
     told = _all(request)
     if paths and not told["logs"]:
-        say.note("no log of that time lies there; PATH stands for the agent's own folder, as ~/.claude does")
+        say.note("no log of that time, and of an agent that mdmem knows, lies there")
     for trouble in told["troubles"]:
         say.note(clean(trouble))
     if as_json:

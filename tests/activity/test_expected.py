@@ -181,7 +181,7 @@ def test_a_harvest_of_everything_gives_each_thing_once(tmp_path: Path) -> None:
     bench.poll()
     assert bench.found() == []
     since = datetime.datetime(2025, 1, 1, tzinfo=datetime.UTC)
-    told = list(harvest(bench.tail, keep, since))
+    told = list(harvest(bench.tail, keep, since, bench.tail.list_logs()))
     put_more(tmp_path)
     bench.poll()
     found = bench.found()
@@ -190,7 +190,7 @@ def test_a_harvest_of_everything_gives_each_thing_once(tmp_path: Path) -> None:
     assert not [one for one in told if one.trouble]
     assert len(keys(found)) == len(set(keys(found)))
     check_required(found)
-    assert sum(one.events for one in harvest(bench.tail, keep, since)) == 0
+    assert sum(one.events for one in harvest(bench.tail, keep, since, bench.tail.list_logs())) == 0
     bench.close()
 
 

@@ -1,6 +1,7 @@
 """What agents did, on its way from their logs into the inbox."""
 
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -135,14 +136,45 @@ def test_another_folder_stands_for_an_agents_own(home: Home, log: ClaudeLog) -> 
     a_deploy(log)
     copy = home.folder / "backup"
     (home.folder / ".claude").rename(copy)
-    assert home.run("harvest", str(copy)).code == 2
     gone = home.run("harvest", f"{copy}.gone", "--agent", "claude-code")
     assert (gone.code, f"{copy}.gone" in gone.err) == (3, True)
     empty = copy.parent / "empty"
     empty.mkdir()
-    assert "no log of that time lies there" in home.run("harvest", str(empty), "--agent", "claude-code").err
+    assert "no log of that time" in home.run("harvest", str(empty), "--agent", "claude-code").err
+    assert home.run("harvest", str(copy), "--agent", "codex", "--json").json["logs"] == 0
     done = home.run("harvest", str(copy), "--agent", "claude-code", "--since", "2020-01-01", "--json")
     assert done.json["events"] > 0
+
+
+def test_a_log_is_known_wherever_it_lies_and_whatever_its_name_is(home: Home, log: ClaudeLog) -> None:
+    a_deploy(log)
+    odd = home.folder / "odd.txt"
+    log.path.rename(odd)
+    (home.folder / "notes.md").write_text("# nothing of the kind\n")
+    shown = home.run("harvest", str(odd), "--dry-run", "--json").json
+    assert "capability" in {one["type"] for one in shown}
+    told = home.run("harvest", str(home.folder / "notes.md"))
+    assert (told.code, "no activity log" in told.err) == (2, True)
+    odd.rename(home.folder / "work" / "odd.jsonl")
+    done = home.run("harvest", str(home.folder / "work"), "--json").json
+    assert (done["logs"], done["events"] > 0) == (1, True)
+    assert home.run("harvest", str(home.folder / "work" / "odd.jsonl"), "--json").json["events"] == 0
+
+
+def test_a_log_without_a_time_of_its_own_is_read_whole_where_it_is_named(home: Home, log: ClaudeLog) -> None:
+    a_deploy(log)
+    os.utime(log.path, (1_600_000_000, 1_600_000_000))
+    assert home.run("harvest", "--agent", "claude-code", "--json").json["logs"] == 0
+    assert home.run("harvest", str(log.path), "--json").json["logs"] == 1
+
+
+def test_what_cannot_be_read_below_a_folder_is_told_and_the_rest_is_read(home: Home, log: ClaudeLog) -> None:
+    a_deploy(log)
+    damaged = log.path.with_name("damaged.db")
+    damaged.write_bytes(b"SQLite format 3\0" + b"\xff" * 4096)
+    done = home.run("harvest", str(log.path.parent), "--json").json
+    assert done["events"] > 0
+    assert [trouble for trouble in done["troubles"] if trouble.startswith(str(damaged))]
 
 
 @pytest.mark.parametrize(
@@ -164,7 +196,10 @@ def test_logs_of_another_program_are_read_as_the_config_says(home: Home) -> None
         '{"id": "1", "session": "x", "cmd": "make deploy ENV=staging", "rc": 0, "cwd": "/w/shop"}\n'
     )
     assert home.run("harvest", "--agent", "bot", "--since", "2020-01-01", "--json").json["events"] == 1
-    assert len(list((home.mdmem / "inbox").iterdir())) == 1
+    other = home.folder / "other.log"
+    other.write_text('{"id": "2", "session": "x", "cmd": "make deploy ENV=prod", "rc": 0, "cwd": "/w/shop"}\n')
+    assert home.run("harvest", "--agent", "bot", str(other), "--json").json["events"] == 1
+    assert len(list((home.mdmem / "inbox").iterdir())) == 2
 
 
 def test_a_later_failure_puts_a_memory_in_doubt(here: Answers, home: Home, log: ClaudeLog) -> None:
