@@ -80,7 +80,7 @@ def test_the_whole_set_reaches_its_floors() -> None:
     precision, recall = rates(MESSAGES)
 
     assert precision >= 0.995
-    assert recall >= 0.94
+    assert recall >= 0.93
 
 
 @pytest.mark.parametrize(

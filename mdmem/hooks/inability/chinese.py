@@ -38,7 +38,7 @@ _SPEAKER = re.compile(
 )
 _PEOPLE = (
     r"用户|客户|成员|游客|访客|普通|大家|他们|她|他|你(?!的)|谁|任何人|人员|管理员|查看者|编辑者|所有者|代理|同事"
-    r"|客服|贡献者"
+    r"|客服|贡献者|员工|店员|店长|财务|学生|顾客|买家|卖家|玩家|读者|患者|居民|旅客|开发者|攻击者|黑客|操作员|仓管"
 )
 _OTHERS = re.compile(
     rf"{_PEOPLE}|"
@@ -63,7 +63,8 @@ _CANNOT = re.compile(
 )
 _RULE = re.compile(r"^不(?:能|可以|可能)$")  # nobody can, or may: `main is protected, it can't be pushed to`
 _COMPLEMENT = re.compile(
-    r"(?<![好大少])[\u4e00-\u9fffa-z] ?(?:不了(?!解)|不上(?!线)|不到(?!位)|不进去?|不开|不下来|不起来|不动|不出去"
+    r"(?<![好大少])[\u4e00-\u9fffa-z] ?(?:不了(?!解)|不上(?!线)|不到(?!位)|不进去?|不开|不下来|不下去|不起来|不动"
+    r"|不出去"
     r"|不过去|不成|不出来|不通|不着)|[看听]不见|[进上过]不去|起不来|做不到|办不到|搞不定|行不通|(?:没有?|没)(?:做成"
     r"|弄成"
     r"|建成|加成"
@@ -126,7 +127,8 @@ _THINGS = _any(
     """
 )
 _NOT_HAVE = (
-    r"(?:没有|没(?![法能想])|缺少|缺乏|缺失|缺|无(?!法)|未配置|没配置|没有配置|未找到|没有找到|没找到|找不到|拿不到|未提供"
+    r"(?:没有|没(?![法能想])|缺少|缺乏|缺失|缺|无(?!法)|未配置|没配置|没有配置|未找到|没有找到|没找到|找不到"
+    r"|拿不到|未提供"
     r"|没提供"
     r"|没有提供|未设置|没有设置|没设置|不知道|不具备|未获得|没有获得|没拿到|未安装|没安装|没有安装|没装)"
 )
@@ -138,12 +140,14 @@ _LACK = re.compile(
     rf"|过期|不可用"
     rf"|失效|不够|受限|不存在|还没有"
     rf"|没给|没配|没连|没通|断了|不通|未开通|我这里没有|我没有|不在)"
-    r"|(?:未|没有|没|尚未|还没|并未|未曾)(?:被)?(?:登录|分享|启用|批准|认证|接入|接(?!口|受|到)|注入|暴露|共享|下发|挂载"
+    r"|(?:未|没有|没|尚未|还没|并未|未曾)(?:被)?(?:登录|分享|启用|批准|认证|接入|接(?!口|受|到)|注入|暴露|共享"
+    r"|下发|挂载"
     r"|授权"
     r"|连接|接入"
     r"|开通|安装|装|sign ?in|login|logged in"
     r"|配对|绑定|联网|install)"
-    r"|没有?(?:这个|这种|此|该|相应的?|对应的?)?(?:条件|环境)(?:$|[,，。])|权限不足|权限不够|断网|(?<!支持)离线(?!时|模式|支持|包|缓存)|不能上外网|不能联网|上不了网|不允许(?:访问|连接"
+    r"|没有?(?:这个|这种|此|该|相应的?|对应的?)?(?:条件|环境)(?:$|[,，。])|权限不足|权限不够|断网"
+    r"|(?<!支持)离线(?!时|模式|支持|包|缓存|记|工作|使用|可用|运行)|不能上外网|不能联网|上不了网|不允许(?:访问|连接"
     r"|外网|中继|写入|执行|联网)"
 )
 _NOTHING_WRONG = re.compile(
@@ -177,7 +181,13 @@ _DENIED = re.compile(
     r"|必须用|被拒|在 ?(?:sso|vpn|proxy|代理|防火墙) ?后面|人机验证|no permission|expired|not (?:logged|signed) in"
     r"|unauthenticated|invalid token|could not resolve"
 )
-_ELLIPSIS = re.compile(r"^我(?:这边|这里)?(?:也|又|都)?(?:不知道|不是|没有|没|不在|拿不到|给不了|不具备)$")
+_ELLIPSIS = re.compile(
+    r"^我(?:这边|这里)?(?:[一两二三]个)?(?:也|又|都|全)?(?:不知道|不是|没有|没|不在|拿不到|给不了|不具备|没拿到)$"
+    rf"|^我[^,，。]{{1,10}}没有$|(?:{_THINGS})我(?:也|都|又|并)?(?:不知道|不知晓|不掌握|没有|拿不到)$|(?:不|没)在我(?:手里|手上|这里|这边)"
+    r"|只给(?:了)?我[^,，。]{0,4}(?:读|查看|只读|浏览)"
+)
+# `the certificate is with the cashier`: whoever holds it, it isn't the assistant.
+_HELD_BY_OTHERS = re.compile(rf"(?:{_THINGS})(?:都|也)?在(?!我|你(?!们))[^,，。]{{1,10}}(?:手里|手上|那里|那儿|保管)")
 _OUTSIDER = re.compile(
     r"我[^,，。]{0,8}是个?(?:普通|匿名|访客|受限)|我[^,，。]{0,10}不是 ?(?:root|管理员|所有者"
     r"|成员|owner|admin|member)"
@@ -196,7 +206,7 @@ _UNDONE = re.compile(
     r"|上传成功|push|deploy|merge|run|publish)"
     r"|(?<!\d)(?<!\d )(?<!个)失败(?!的?原因|是因为|是由于|后|时|的)|停在|卡在|卡住|受阻|作罢|搁置|占位|只在 ?local"
     r"|只存在本地|只在本地|只 ?commit ?在本地|还只是|未完成|没完成|待完成"
-    r"|还 ?open|先不做|只[用在靠][^,，。]{1,12}(?:测|跑|验证|看)过|中断|放弃|(?<!\d)(?<!\d )跳过"
+    r"|还 ?open|先不做|只[用在靠][^,，。]{1,12}(?:测|跑|验证|看)过|(?<![络务电接])中断(?!:)|放弃|(?<!\d)(?<!\d )跳过"
     r"|(?:克隆|推送|上传|登录|拉取|写入|合并|提交|clone|push|merge)(?:请求)?被拒"
 )
 _HANDOVER = re.compile(
@@ -249,7 +259,8 @@ _CONCESSION = re.compile(r"^(?:虽然|虽|尽管|即使|即便|哪怕)")
 _QUESTION = re.compile(r"[?？]\s*$|^(?:能不能|是不是|是否|为什么|为何|怎么|有没有|可不可以|要不要|难道)")
 _THEN_ASKED = re.compile(r"[，,；;]\s*(?:请问|能不能|能否|可否|可不可以|要不要|是否|方便)[^，,；;]*[?？]\s*$")
 _SCOPE = re.compile(
-    r"你(?:只|说(?!的)|没让|没有让|没要求|要求)|不在[^,，。]{0,8}范围|按你的|等你(?:的)?(?:确认|批准|同意|点头)|不属于"
+    r"你(?:只|说(?!的|请)|没让|没有让|没要求|要求(?!的))|不在[^,，。]{0,8}范围|按你的|等你(?:的)?(?:确认|批准|同意"
+    r"|点头)|不属于"
     r"|先请你确认|你先看|按设计|设计如此|有意(?!思)|刻意|特意|故意|怎么办"
 )
 # The person does not want it done: to ask the assistant to try all the same would be wrong, whatever it could do.
@@ -266,7 +277,7 @@ _TOLD = re.compile(
     r"[种个类](?:情况|情形|场景|用例)|覆盖|[补加增]了?[^,，。:：]{0,12}(?:测试|用例|校验|检查)|^根本?原?因"
     r"|发现[:：]$|%.*%"
     r"|^(?:已经?)?(?:修复|修正|支持|新增|增加|变更|优化|改进)|默认(?:会|拒绝|不|禁)|\breview\b|评审|走查|(?:现在"
-    r"|改为|之后)会|模式"
+    r"|改为|之后)会|模式|→"
 )
 _GOAL = re.compile(r"设计如此|预期行为|expected|已知限制|按设计|中间件|有意为之|这是规定|不再")
 
@@ -362,7 +373,8 @@ def _lack(clause: str, others: bool) -> int:
         if _BARRED.search(clause):
             return Sign.CANNOT if _SPEAKER.search(clause) else Sign.REASON
         none = _NONE.search(_OPENERS.sub("", clause)) and not _UNDONE.search(clause)
-        return Sign.REASON if none or _DENIED.search(clause) else Sign.NONE
+        held = _HELD_BY_OTHERS.search(clause)
+        return Sign.REASON if none or held or _DENIED.search(clause) else Sign.NONE
     before, after = clause[: found.start()], clause[found.end() :]
     named = _ATTRIBUTE.match(after) and not found[0].endswith("没有")
     if named or _ALL_THE_SAME.match(after) or re.search(r"泄露|泄漏|过期的|后顾|问题", clause):

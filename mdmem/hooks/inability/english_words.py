@@ -47,7 +47,9 @@ MINE = _either(
     rf"\bthis(?: \w+)? (?:{_HOUSES}|runner|server|agent|account|token)\b",
 )
 PLACE = _either(
-    r"\bfrom here\b|\bhere\b(?! is\b| are\b)|\b(?:for|to) me\b|\b(?:on|from) my (?:side|end|own)\b",
+    r"\bfrom here\b|\bhere\b(?! is\b| are\b)|\b(?:for|to) me\b|\b(?:on|from) (?:my (?:side|end|own)|this (?:side"
+    r"|end))\b"
+    r"|\bfrom where i (?:run|am|sit|work|live)\b",
     rf"\b(?:from|in|on|of|inside|within|by|to|at|with) (?:this|my|the current|our)(?: [\w-]+){{0,2}}? (?:{_HOUSES})\b",
     r"\b(?:in|inside|within|from|by) (?:the|a) (?:sandbox|session|environment)\b|\bfrom a (?:terminal|shell)\b",
 )
@@ -62,7 +64,7 @@ CANNOT = _either(
     rf"^not(?= (?:push|write|deploy|merge|publish|edit|create|apply|upload|delete)\b)|\b{_BE}unable to\b|\b(?:has"
     rf"|have) never been able to\b|\bfailed to\b|\bincapable of\b",
     rf"\b{_BE}not(?: \w+ly)? (?:allowed|permitted|authori[sz]ed|in a position|equipped) to\b",
-    r"\b(?:have|has|is|see) (?:no|not any|not a)(?: \w+)?"
+    r"\b(?:have|has|had|is|see|possess) (?:no|not any|not a)(?: \w+)?"
     r" (?:way|means|ability|possibility|option|chance|method)(?: for me)? (?:to|of)\b",
     r"\b(?:do|does|did) not (?:currently )?have (?:a|any|the)(?: \w+)?"
     r" (?:way|means|ability|possibility|option|tools?|capability|rights?|permissions?|access|privileges?"
@@ -162,7 +164,8 @@ THINGS = re.compile(
         emulator; simulator; connector; integration; plugin; cli; client; route; tunnel; profile; identity; server;
         terminal; screen; desktop; gui; wallet; card; funds; quota; seat; membership; admin; outbound; dns; proxy;
         adapter;
-        subscription; variables?; line; second factor; factor; verification; code; eyes; speaker; mount; share; api"""
+        subscription; variables?; line; second factor; factor; verification; passcodes?; apple id; otp; dongle;
+        debugger; code; eyes; speaker; mount; share; api"""
     )
     + r")\b"
 )
@@ -175,7 +178,9 @@ LACK = _either(
     rf"\b(?:am|is|are|was|were|been) not (?:given|sent|told|granted|assigned) {_SOME}{_MANY}{THING}",
     rf"\b(?:have|has|had|with|got|having) (?:currently )?(?:no|neither|insufficient|zero) {_MANY}{THING}",
     rf"\b(?:lack|lacks|lacked|lacking|am missing|are missing|still missing) {_SOME}{_MANY}{THING}",
-    rf"\b(?:have|has) (?:only )?(?:read-only|view-only|limited) {THING}|\bonly (?:have|has|got) (?:read|view)\b",
+    rf"\b(?:have|has) (?:only )?(?:read-only|view-only|limited) {THING}|\bonly (?:have|has|got) (?:read|view)\b"
+    rf"|\b(?:has|have|is|am|with) (?:an? |the )?(?:viewer|reader|guest|read|read-only|view)(?: [\w{THING}]+)? only\b"
+    rf"|\b(?:has|have) (?:\w+ )?{THING} (?:disabled|blocked|revoked|closed|switched off)\b",
     rf"\b(?:no|neither|not any|not an?) {_NONE}{_MANY}[{THING}{CODE}]"
     r"(?=$| (?!(?:check|control|policy|rule|test|handling|error|message)s?\b))",
     r"\bno (?:[\w-]+ ){1,3}(?:(?:is|are|was|were) )?(?:configured|available|installed|set|provided|mounted|attached"
@@ -184,7 +189,8 @@ LACK = _either(
     rf"|missing|unset|expired|disabled"
     rf"|blocked|unavailable"
     rf"|absent"
-    r"|unreachable|down|invalid|restricted|refused|rejected|denied|off|cut off|read[- ]only)\b",
+    r"|unreachable|down|invalid|restricted|refused|rejected|denied|revoked|(?:(?:cut|switched|turned) )?off"
+    r"|read[- ]only)\b",
     rf"\bwithout (?:your|the|an?|any) {_MANY}{THING}",
     r"^lacks? |\bcut off from\b|\bsits? behind\b|^(?:missing|lacking|insufficient) ",
     r"\b(?:is|are|was) (?:blocked|disabled|restricted|forbidden|filtered|prohibited) (?:from|in|on|by|for|here)\b",
@@ -192,9 +198,10 @@ LACK = _either(
 )
 # `No Xcode on this box`: not a thing that it always takes, but one that is not there.
 NONE_HERE = re.compile(
-    r"^no (?!(?:\w+ )?(?:errors?|warnings?|failures?|failed|issues?|problems?|changes?|differences?|regressions?|tests?"
+    r"^(?:there (?:is|are|was|were) )?no (?!(?:\w+ )?(?:errors?|warnings?|failures?|failed|issues?|problems?"
+    r"|changes?|differences?|regressions?|tests?"
     r"|conflicts?|bugs?|leaks?|traces?|signs?|effects?|impact|side|one|more|other|longer|need|harm|files? (?:in|on)"
-    r"|references?|mentions?|matches|results?|cases?|duplicates?)\b)(?:[\w.-]+ ){1,3}?(?:on|in|inside|at) "
+    r"|references?|mentions?|matches|results?|cases?|duplicates?)\b)(?:[\w.-]+ ){1,3}?(?:(?:on|in|inside|at) |here$)"
 )
 BARE = re.compile(rf"^(?:no|insufficient|not enough) {_MANY}{THING}(?=$| (?:for|to|on|in|from|at|of)\b)")
 USED = re.compile(
@@ -207,7 +214,7 @@ NOT_SO = re.compile(
     r"\b(?:am|is|are|was|were|be|been|not|never|neither) (?:currently |yet )?(?:not |nor )?(?:currently |yet |even "
     r"|any )?"
     r"(?:authenticated|logged in|signed in|authori[sz]ed|connected|permitted|allowed|installed|available|configured"
-    r"|reachable|attached|set up|set|present|accessible|provisioned|writable|readable|approved|enabled|running"
+    r"|reachable|routable|attached|set up|set|present|accessible|provisioned|writable|readable|approved|enabled|running"
     r"|shared with|mounted|exposed"
     r"|passed|visible|defined|enrolled|paired|plugged in|accepted"
     r"|hooked up|wired up|linked|known|here|on this|in (?:this|my|the env)|open to|supported here|valid)\b"
@@ -241,6 +248,13 @@ WITHOUT_IT = _either(
 BARRED = _either(
     r"\bmy (?:push|upload|login|requests?)(?: \w+){0,4} (?:bounced|refused|rejected|denied|blocked|challenge)\b"
     r"|\bredirects? me\b",
+    r"\b(?:nobody|no one|you never|nothing) (?:gave|sent|shared|told|granted|handed) me\b|\bi was never (?:told"
+    r"|given|sent"
+    r"|shown|granted)\b|\bmy(?: \w+){0,2} (?:user|account|role|token|key|login) (?:is|was) not (?:in\b|one\b|on\b"
+    r"|a member"
+    r"|an? (?:admin|owner)|part of)|\b(?:my(?: \w+){0,2}|this) (?:sandbox|session|container|machine|box|host"
+    r"|server) (?:has|have"
+    r"|got) (?:no|zero) (?!errors?|issues?|problems?|changes?|effect|failures?|warnings?|more|further|side)",
     r"\b(?:hidden|invisible|locked|private|closed|(?:turned|switched) off) (?:from|to|for) me\b|\bout of reach (?:of"
     r"|for|from)\b",
     r"\bmy (?:token|account|role|key|login) (?:is|works) (?:only |just )?for\b|\bmy (?:\w+ )?(?:token|account|role"
@@ -253,6 +267,7 @@ BARRED = _either(
     r"\b(?:do|does|did|will|would) not (?:let|allow|permit|accept|give|grant) (?:me|us|my|it from|outbound)\b",
     r"\b(?:refus\w+|reject\w+|declin\w+|bounced|den(?:y|ies|ied))"
     r" (?:me|my|the push|the login|the key|the upload|access|us)\b",
+    r"\brefus\w+ connections? from (?:this|my)\b",
     r"\b(?:restrictions?|limits?|limitations?) of (?:the|this|my) (?:sandbox|environment|session|permissions)\b",
 )
 DENIED = _either(
@@ -260,7 +275,7 @@ DENIED = _either(
     r"\bnot permitted\b|\btimed? ?out\b|\bconnection (?:was |is )?(?:refused|reset|blocked)\b|\brefused\b"
     r"|\bunreachable\b",
     r"\bauthori[sz]ation ?failed\b|\bauthentication (?:failed|failure|error)\b|\bblocked\b|\bquota\b|\brate limit\w*\b",
-    r"\b(?:command|executable) not found\b|\bnot resolve\b|\bresolution fails\b|\b(?:wants|asks) me to\b",
+    r"\b(?:command|executable) not found\b|\bnot(?: even)? resolve\b|\bresolution fails\b|\b(?:wants|asks) me to\b",
     r"\bkeeps? (?:blocking|rejecting|refusing|denying)\b|\b(?:restricted|limited) to\b|\bonly \w+(?: \w+)? can\b",
     r"\bonly (?:reachable|accessible|available|possible) (?:via|from|over|through|with|inside)\b",
     r"\b(?:is|are|was|were) (?:denied|disallowed|prohibited)\b",
@@ -276,7 +291,7 @@ DENIED = _either(
 )
 AT_ME = re.compile(r"\b(?:at|gives?|gave|shows?|showed) me\b|\bi (?:just |only )?(?:keep|kept) (?:getting|seeing)\b")
 REQUIRES = re.compile(
-    rf"\b(?:requires?|needs?|only accepts?|behind|via|asks? for|wants?|demands?"
+    rf"\b(?:requires?|needs?|needing|only accepts?|behind|via|asks? for|wants?|demands?"
     rf"|depends on) {_MANY}(?:[{THING}{CODE}]|xcode)"
 )
 
@@ -295,14 +310,17 @@ UNDONE = _either(
     r"(?:[a-z]+ed|sent|run|seen|done|built|set|put|happen|get|go|gone|written|take|taken|work|manage|succeed|finish"
     r"|reach"
     r"|in the|on the|there|on \w+ yet)\b",
-    r"\b(?:did|do|have|has) not (?:yet )?(?:push|deploy|publish|run|apply|send|verif|check|test|merge|upload|execut"
+    r"\b(?:did|do|have|has) not (?:yet )?(?:click|open|restart|begin|import|do\b(?! not)|push|deploy|publish|run"
+    r"|apply|send|verif|check|test|merge|upload|execut"
     r"|creat"
     r"|start|install|complet)\w*\b",
-    r"\b(?:clone|push|upload|fetch|pull|deploy\w*|writ(?:e|ing)|merge|login)\b.{0,30}? (?:was|were|got) (?:refused"
+    r"\b(?:clone|push(?:ing)?|upload(?:ing)?|fetch|pull|deploy\w*|writ(?:e|ing)|merg(?:e|ing)"
+    r"|login)\b.{0,30}? (?:was|were|got) (?:refused"
     r"|rejected|denied|blocked)\b",
     r"\b(?:could|can) not be\b(?! (?:told|distinguished|compared|reproduced|guessed|avoided|helped|ruled"
     r"|undone|reverted|parsed|represented|expressed|cached|known|sure)\b)"
-    r"|(?<!no )(?<!nothing )(?<!used to )(?<!\d )\bfail(?:s|ed|ing)?\b|\b(?:therefore|thus|so) not\b|\bnot done\b"
+    r"|(?<!no )(?<!nothing )(?<!used to )(?<!\d )(?<!\btests )(?<!\btest )(?<!\bchecks )(?<!\bspecs )\bfail(?:s|ed"
+    r"|ing)?\b|\b(?:therefore|thus|so) not\b|\bnot done\b"
     r"|\bunchanged\b|\buntested\b"
     r"|(?<!\d )\bskipped\b|\bwithout success\b|\bmissing from (?:my|this|the) (?:answer|report|change|summary)\b"
     r"|\bstuck (?:at|on|in|behind)\b",
@@ -313,7 +331,8 @@ UNDONE = _either(
     r"|(?!fail|chang|need)\w+ed|sent|done)\b",
     r"\bi (?:can|could) only (?:test|check|verify|run|try|read)\b|\bi (?:had to )?(?:stop|stopped|gave up)\b"
     r"|\bnot (?:yet )?(?:applied|deployed|pushed|published|sent|run|tested"
-    r"|verified)\b",
+    r"|verified|filed|performed|made|issued|signed|submitted|opened|started|booked|paid|imported|loaded|restored"
+    r"|restarted|executed|flashed)\b|\bun(?:sent|signed|published|touched|paid)\b|\bover to you\b",
 )
 HANDOVER = _either(
     r"\b(?:needs?|have|has|must|require[sd]?|should|will|please|want)\b.*\b(?:by hand|by you|by someone|by an admin"
@@ -390,7 +409,8 @@ SCOPE = _either(
 TOLD = _either(
     r"\byou (?:saw|see|are seeing|were seeing|ran into|run into|hit|reported|described|mentioned)\b"
     r"|\broot cause\b|\b(?:was|were|is) caused by\b|\b(?:used to|no longer) fail",
-    r"(?<!not )\b(?:cases?|scenarios?|covers?|covered|covering|handles?|handled|checked|such as|tests? (?:for|that))\b"
+    r"→|(?<!not )(?<!nor )\b(?:cases?|scenarios?|covers?|covered|covering|handles?|handled|checked|such as"
+    r"|tests? (?:for|that))\b"
     r"|^(?:finding|why\b|fix(?:ed|es)? (?:#|a|an|the)\b|fix(?:ed|es)?:)",
     r"\bnow (?:\w+ly )?(?:rejected|refused|denied|returns?|rejects?|refuses?|denies|gets?|shows?|prints?|falls?|fails?"
     r"|raises?|answers?|says?|tells?)\b",
@@ -399,7 +419,8 @@ TOLD = _either(
 # whatever it could do.
 FORBIDDEN = _either(
     r"\b(?:you|the user|the person) (?:had |have |has |also |already |just |\w+ly )*(?:asked|told|instructed|said"
-    r"|wanted|requested|warned|ordered|decided|preferred|agreed)\b(?! for\b)(?: \w+){0,5}?"
+    r"|wanted|requested|warned|ordered|decided|preferred|agreed)\b(?! for\b)"
+    r"(?!(?: \w+){0,4} (?:has|have|is|are|was|were|could|can|did) (?:not|never))(?: \w+){0,5}?"
     r" (?:not|never|no one|nobody|against|hold)\b",
     r"\byou (?:do|did|would) not want\b|\byou (?:forbade|prohibited|ruled out|vetoed|declined|rejected)\b",
     r"\b(?:per|by|under|against|given|following|because of|due to|violates?|breaks?) your (?:\w+ )?(?:rules?"

@@ -42,7 +42,9 @@ _WRITTEN = re.compile(
 )
 _EMPHASIS = re.compile(r"\*\*|__|(?<!\w)[*_](?=\w)|(?<=\w)[*_](?!\w)|~~")
 # A full stop ends a sentence before a space alone: `package.json` and `v1.2` have some inside. Chinese ends anywhere.
-_END = re.compile(r"(?<=[.!?…])(?<!\be\.g\.)(?<!\bi\.e\.)(?<!\betc\.)(?<!\bvs\.)\s+|(?<=[。！？!?])(?=[^\s。！？!?])")
+_END = re.compile(
+    r"(?<=[.!?…])(?<!\be\.g\.)(?<!\bi\.e\.)(?<!\betc\.)(?<!\bvs\.)\s+|(?<=[。！？])\s+|(?<=[。！？!?])(?=[^\s。！？!?])"
+)
 _SPACE = re.compile(r"\s+")
 _MASKED = re.compile(f"{CODE}+|{QUOTE}+")
 

@@ -27,7 +27,7 @@ _WORDS = (
     "yourself", "manually", "by hand", "by you", "prevent", "block", "stuck", "refus", "reject", "denied", "denies",
     "fail", "impossible", "incapable", "someone", "beyond", "only", "stopp", "forbid", "insufficient", "wall",
     "dead end", "roadblock", "out of", "on you", "limited", "cut off", "unreach", "401", "403", "hidden", "alone",
-        "behind", "leave", "redirect", "bounce",
+    "behind", "leave", "redirect", "bounce", "outside", "zero", "skip", "nobody", "switched off", "turned off",
 )  # fmt: skip
 _CHARACTERS = frozenset("没沒无無不未缺失拒限禁自手需请請麻")
 
