@@ -25,7 +25,7 @@ from mdmem.memory import SOURCES
 from mdmem.outputs.json import raw_rel
 from mdmem.recall import Query
 from mdmem.review.decide import Desk, approve, look
-from mdmem.review.order import MAX_WAITING, lets_pass, met_again, room_for
+from mdmem.review.order import MAX_WAITING, confidence_of, lets_pass, met_again, room_for
 from mdmem.scope import Scope
 
 if TYPE_CHECKING:
@@ -37,7 +37,6 @@ log = logging.getLogger(__name__)
 LOOKED_AT = 5  # memories that might say the same
 BLOCKING = ("secret", "transient", "duplicate", "quota")  # `confidence` keeps a candidate, as a weak one
 AUTOMATIC = tuple(source for source in SOURCES if source != "stated")  # of memories that no person wrote
-UNSURE = 0.7  # confidence of what says nothing of its own
 
 
 class Outcome(NamedTuple):
@@ -251,10 +250,6 @@ def _likeness(one: frozenset[str], other: frozenset[str]) -> float:
 
 def _proposed(candidate: Candidate) -> Proposed:
     fields = {name: " ".join(value) if isinstance(value, list) else value for name, value in candidate.fields.items()}
-    try:
-        confidence = float(fields.get("confidence", SOURCES.get(fields.get("source", ""), UNSURE)))
-    except ValueError:
-        confidence = UNSURE
     everything = "\n".join([candidate.body, *fields.values(), *(item.text for item in candidate.evidence)])
     return Proposed(
         fields.get("name", ""),
@@ -262,7 +257,7 @@ def _proposed(candidate: Candidate) -> Proposed:
         everything,
         fields.get("key", ""),
         candidate.scope,
-        confidence,
+        confidence_of(candidate),
     )
 
 
