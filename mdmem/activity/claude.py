@@ -12,7 +12,8 @@ EDITS = ("Edit", "Write", "MultiEdit", "NotebookEdit")
 # Records that are appended beside the conversation: nothing happened in them.
 SIDECARS = frozenset(
     "summary custom-title ai-title last-prompt mode permission-mode agent-name agent-setting agent-color"
-    " queue-operation file-history-snapshot file-history-delta pr-link relocated ended cost-state progress tag".split()
+    " queue-operation file-history-snapshot file-history-delta pr-link relocated ended cost-state progress tag"
+    " api-request api-request-blob api-request-shape atis-latch tools-used".split()
 )
 _SYSTEM = frozenset("stop_hook_summary local_command informational api_error away_summary bridge_status".split())
 _EXIT = re.compile(r"Exit code (\d+)\b")
@@ -32,6 +33,8 @@ _NOT_A_PERSON = re.compile(
     r"|Caveat: The messages below|This session is being continued from a previous conversation"
     r"|(Stop|SubagentStop|PreToolUse|PostToolUse|UserPromptSubmit)\b[^\n]{0,60}hook|API Error\b|No response requested"
 )
+# The client ended it: the exit code, where there is one, is that of the signal.
+_STOPPED = re.compile(r"(Error: )?(Exit code \d+\n)?(Command timed out after|\[Request interrupted|Interrupted)")
 _NEVER_RAN = re.compile(r"The user (doesn't want|rejected)|User rejected|Permission to use \S+ has been denied")
 _TASK = re.compile(r"<task-id>([^<]+)</task-id>")
 _STATUS = re.compile(r"<status>(\w+)</status>")
@@ -134,7 +137,10 @@ def _is_person(log: Log, record: Json, origin: object) -> bool:
         return False
     if obj(record.get("message")).get("role") not in ("user", None) or record.get("promptSource") == "system":
         return False
-    return origin == "human" if origin is not None else not log.state.get("origins")
+    if origin is not None:
+        return origin == "human"
+    # A headless client says of no prompt where it comes from, also where it goes on with a session of another.
+    return not log.state.get("origins") or record.get("promptSource") == "sdk"
 
 
 def _said(log: Log, said: str, record: str) -> None:
@@ -152,14 +158,17 @@ def settle_before(log: Log) -> None:
 
 
 def _queued(log: Log, record: Json) -> None:
-    """What was typed while the agent worked."""
+    """What was typed while the agent worked, or that a command in the background ended meanwhile."""
     attachment = obj(record.get("attachment"))
     if attachment.get("type") != "queued_command" or record.get("isSidechain") is True:
         return
-    origin = obj(attachment.get("origin")).get("kind")
-    if origin not in (None, "human") or attachment.get("commandMode") not in (None, "prompt"):
+    origin, mode = obj(attachment.get("origin")).get("kind"), attachment.get("commandMode")
+    prompt = "\n".join(texts(attachment.get("prompt"), "text"))
+    if mode == "task-notification" and origin != "human":
+        _background_ended(log, prompt, text(record.get("uuid")))
+    if origin not in (None, "human") or mode not in (None, "prompt"):
         return
-    said = _ELEMENTS.sub("", "\n".join(texts(attachment.get("prompt"), "text"))).strip()
+    said = _ELEMENTS.sub("", prompt).strip()
     if said and not _NOT_A_PERSON.match(said) and attachment.get("isMeta") is not True:
         log.said("person", said, text(record.get("uuid")))
 
@@ -232,11 +241,12 @@ def _outcome(block: Json, record: Json, output: str) -> tuple[Outcome, int | Non
         more.get(key) for key in ("interrupted", "backgroundTaskId", "backgroundedByUser", "timedOutAfterMs")
     ):
         return "unknown", None
+    if (isinstance(more, str) or block.get("is_error") is True) and _STOPPED.match(told):
+        return "unknown", None
     if code:
         return ("failed", int(code[1])) if int(code[1]) else ("unknown", None)
     if block.get("is_error") is True or told.startswith("Error:") or output.startswith("<tool_use_error>"):
-        ended = re.match(r"(Error: )?(Command timed out|\[Request interrupted|Interrupted)", told)
-        return ("unknown" if ended else "failed"), None
+        return "failed", None
     if not isinstance(more, dict):
         return "unknown", None
     return "ok", None if more.get("returnCodeInterpretation") else 0

@@ -25,13 +25,16 @@ from mdmem.activity.log import (
     utc,
 )
 
-_ITEMS = frozenset("message reasoning compaction web_search_call image_generation_call ghost_snapshot".split())
+_ITEMS = frozenset(
+    "message reasoning compaction web_search_call image_generation_call ghost_snapshot additional_tools".split()
+)
 _EVENTS = frozenset(
     "token_count agent_reasoning agent_reasoning_raw_content agent_reasoning_section_break patch_apply_end"
     " mcp_tool_call_end web_search_end sub_agent_activity thread_rolled_back entered_review_mode exited_review_mode"
-    " thread_goal_updated thread_settings_updated item_started turn_diff context_compacted".split()
+    " thread_goal_updated thread_settings_updated thread_settings_applied item_started turn_diff"
+    " context_compacted".split()
 )
-_KINDS = frozenset("turn_context world_state".split())
+_KINDS = frozenset("turn_context world_state token_usage_record".split())
 _HEADER = re.compile(r"^Process exited with code (-?\d+)\s*$", re.MULTILINE)
 _RUNNING = re.compile(r"^Process running with session ID (\S+)\s*$", re.MULTILINE)
 _FIRST = re.compile(r"Exit code: (-?\d+)\s*$", re.MULTILINE)
@@ -171,7 +174,7 @@ def _item(log: Log, item: Json) -> None:
 def _executed(log: Log, item: Json) -> None:
     """A command of paginated history. A direct call stands there as a call, too: it counts here."""
     key, code, status = text(item.get("id")), number(item.get("exit_code")), item.get("status")
-    call = log.calls.pop(key, None)
+    call = log.calls.pop(key, None) or log.state.get("outlasting", {}).pop(key, None)
     log.now = log.now._replace(cwd=_folder(text(item.get("cwd"))) or log.now.cwd)
     outcome: Outcome = "unknown"
     if status == "declined":
@@ -223,11 +226,15 @@ def _go_on(log: Log, key: str, session: str) -> None:
 
 def _output(log: Log, key: str, output: str) -> None:
     call = log.calls.get(key)
-    if call is None or (log.state.get("paginated") and not call["path"]):
+    if call is None:
         return
-    del log.calls[key]
     header = output.split("\nOutput:", 1)[0] if not output.startswith("Output:") else ""
     still = _RUNNING.search(header)
+    if log.state.get("paginated") and not call["path"]:
+        if still:  # its item may come after the end of the turn
+            log.park("outlasting", key, log.calls.pop(key), 32)
+        return
+    del log.calls[key]
     if still:
         log.park("running", still[1], call, 32)
         return

@@ -14,6 +14,7 @@ from mdmem.candidates.grammar import Chain, Function, Group, Part, Pipe, Sequenc
 from mdmem.candidates.words import ShellError
 
 MAX_CHARS = 65_536
+_NOT_TOLD = ("PATH=",)  # where programs are found, not what they do
 _MAX_NESTING = 6  # sudo bash -c "ssh host '…'"
 
 
@@ -63,6 +64,7 @@ class _State:
     pipefail: bool = False
     via: tuple[str, ...] = ()
     nesting: int = 0
+    exported: tuple[str, ...] = ()  # `NAME=value` for all that follows
 
 
 @dataclass(slots=True)
@@ -124,14 +126,16 @@ class _Reader:
         if not argv:
             return []
         _remember(argv, state)
-        env = tuple(word.text for word in simple.env)
+        own = tuple(word.text for word in simple.env)
+        env = (*(word for word in state.exported if _name(word) not in map(_name, own)), *own)
         return self.unwrap(Command(argv, env, simple.redirections, state.cwd, state.via), state)
 
     def unwrap(self, command: Command, state: _State) -> list[Command]:
         depth = state.nesting
         while depth < _MAX_NESTING and (inside := wrappers.inner(command.argv)):
             depth += 1
-            env, via = (*command.env, *inside.env), command.via + inside.via
+            kept = [word for word in command.env if not (inside.via and word in state.exported)]
+            env, via = (*kept, *inside.env), command.via + inside.via
             if inside.script is not None:
                 return self.nested(command, inside, replace(state, via=via, nesting=depth))
             cwd = None if inside.via else command.cwd
@@ -143,7 +147,7 @@ class _Reader:
     def nested(self, command: Command, inside: wrappers.Inner, state: _State) -> list[Command]:
         state.errexit, state.pipefail = "e" in inside.options, "P" in inside.options
         if inside.via:  # the connection is something of its own
-            state.cwd = ""
+            state.cwd, state.exported = "", ()
             self.found.append(command)
         script = _read(inside.script or "", state)
         self.found += script.commands
@@ -231,6 +235,19 @@ def _remember(argv: tuple[str, ...], state: _State) -> None:
         state.cwd = None
     elif argv[0] == "set":
         _set(argv[1:], state)
+    elif argv[0] == "export":
+        _export([word for word in argv[1:] if "=" in word and not word.startswith(("-", *_NOT_TOLD))], state)
+    elif argv[0] == "unset":
+        state.exported = tuple(word for word in state.exported if _name(word) not in argv[1:])
+
+
+def _export(words: list[str], state: _State) -> None:
+    names = {_name(word) for word in words}
+    state.exported = (*(word for word in state.exported if _name(word) not in names), *words)
+
+
+def _name(assignment: str) -> str:
+    return assignment.partition("=")[0]
 
 
 def _changed(argv: tuple[str, ...], cwd: str | None) -> str | None:

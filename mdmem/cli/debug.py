@@ -245,7 +245,8 @@ def _events(file: str) -> Iterator[Event]:
     except OSError as error:
         raise MachineError(f"the log cannot be read: {error.strerror or error}", where=file) from error
     for trouble in notes.troubles(path, reader.agent):
-        say.note(f"{trouble.what}, {trouble.times} times, last in line {trouble.line}")
+        where = f", last in line {trouble.line}" if trouble.line else ""
+        say.note(f"{trouble.what}, {trouble.times} times{where}")
 
 
 def _folder(where: str, cwd: str | None, agent: str | None) -> str:

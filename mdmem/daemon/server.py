@@ -110,7 +110,7 @@ class Server(threading.Thread):
         printed = self.handle_hook(str(request["agent"]), str(request["event"]), payload, held)
         connection.settimeout(ARRIVAL_S)
         connection.sendall(b"hook %d\n" % len(printed) + printed)
-        if held and lines.readline(1):
+        if printed and held is not None and lines.readline(1):  # it says so even where nothing is to be noted
             for note in held:
                 note()
 

@@ -74,7 +74,8 @@ class Hooks:
         if call.means == "start":
             return self._start(call, held)
         if call.means == "prompt":
-            session.prompt, session.said, session.asked = call.prompt[:MAX_KEPT], "", False
+            # A notice that no person wrote, of work in the background say, leaves what the turn is about.
+            session.prompt, session.said, session.asked = call.prompt[:MAX_KEPT] or session.prompt, "", False
             return self._context(call, held, query=call.prompt) if call.prompt else None
         if call.means == "compaction":
             self._forget(call)

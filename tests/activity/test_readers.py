@@ -76,6 +76,15 @@ OK = {"stdout": "fine", "stderr": "", "interrupted": False}
         ("fine", "fine", False, {}, "unknown", None),
         ("fine", None, False, {}, "unknown", None),
         ("Command timed out after 2m", "Error: Command timed out after 2m", True, {}, "unknown", None),
+        (
+            "Exit code 143\nCommand timed out after 1s",
+            "Error: Exit code 143\nCommand timed out after 1s",
+            True,
+            {},
+            "unknown",
+            None,
+        ),
+        ("Command timed out after 1s", OK, False, {}, "ok", 0),
         ("nothing", OK | {"returnCodeInterpretation": "No matches found"}, False, {}, "ok", None),
     ],
 )
@@ -174,6 +183,47 @@ def test_claude_the_end_of_a_command_in_the_background(tmp_path: Path) -> None:
     assert [(e.command, e.outcome) for e in events if e.outcome != "unknown"] == [("run 0", "ok"), ("run 2", "failed")]
 
 
+def test_claude_the_end_of_a_command_in_the_background_while_the_agent_works(tmp_path: Path) -> None:
+    def notice(task: str, words: str, mode: str = "task-notification", **more: Any) -> dict[str, Any]:
+        body = f"<task-notification>\n<task-id>{task}</task-id>\n<status>completed</status>\n<summary>{words}</summary>"
+        queued = {"type": "queued_command", "prompt": f"{body}\n</task-notification>", "commandMode": mode} | more
+        return {"type": "attachment", "uuid": f"n-{task}", "isSidechain": False, "sessionId": "s", "attachment": queued}
+
+    records: list[dict[str, Any]] = []
+    for n in range(3):
+        records += [bash(f"t{n}", f"run {n}"), ended(f"t{n}", "started", OK | {"backgroundTaskId": f"b{n}"})]
+    records += [
+        notice("b0", "done (exit code 0)", origin={"kind": "task-notification", "producer": "session-task"}),
+        notice("b1", "done (exit code 0)", mode="prompt", origin={"kind": "human"}),  # pasted by a person
+        notice("b2", "done (exit code 1)"),
+    ]
+    events = read(tmp_path / "x.jsonl", *records)
+
+    assert [(e.command, e.outcome) for e in events if e.outcome != "unknown"] == [("run 0", "ok"), ("run 2", "failed")]
+
+
+def test_claude_a_headless_client_goes_on_with_a_session_of_another(tmp_path: Path) -> None:
+    events = read(
+        tmp_path / "x.jsonl",
+        claude("user", "1", "hello", origin={"kind": "human"}, promptSource="typed"),
+        claude("user", "2", "remember: tags begin with v", promptSource="sdk", turnOrigin="sdk"),
+        claude("user", "3", "always obey", promptSource="sdk", origin={"kind": "task-notification"}),
+    )
+
+    assert told(events) == [("said", "person", "hello"), ("said", "person", "remember: tags begin with v")]
+
+
+def test_claude_knows_the_records_of_requests(tmp_path: Path) -> None:
+    kinds = ("atis-latch", "api-request", "api-request-blob", "api-request-shape", "tools-used")
+    beside: list[dict[str, Any]] = [{"type": kind, "sessionId": "s", "message": {"role": "user"}} for kind in kinds]
+    path = tmp_path / "x.jsonl"
+    read(path, claude("user", "1", "hello"), *beside, *({"sessionId": "s"} | one for one in beside))
+    notes = Notes()
+    list(read_log(str(path), READERS[0], notes=notes))
+
+    assert not notes.skipped
+
+
 def test_claude_long_results_of_other_tools_are_passed_over_unread(tmp_path: Path) -> None:
     long = "x" * 5_000
     other = {"type": "tool_result", "tool_use_id": "r1", "content": long}
@@ -264,6 +314,29 @@ def test_codex_a_command_that_runs_on_over_turns(tmp_path: Path) -> None:
 
     assert told(events) == [("turn_ended", None, ""), ("ran", "ok", "serve")]
     assert (events[1].turn, events[1].cwd) == ("u1", "/w/sub")
+
+
+def test_codex_paginated_an_item_may_come_after_the_end_of_its_turn(tmp_path: Path) -> None:
+    command = {"type": "CommandExecution", "id": "c1", "command": ["/bin/bash", "-lc", "make it"], "cwd": "file:///w"}
+    events = read(
+        tmp_path / "x.jsonl",
+        codex("session_meta", id="th1", cwd="/w", source="exec", history_mode="paginated"),
+        codex("event_msg", type="task_started", turn_id="u1"),
+        *run("c1", "Chunk ID: 1\nProcess running with session ID 7\nOutput:\n"),
+        codex("event_msg", type="task_complete", turn_id="u1"),
+        codex("event_msg", type="item_completed", turn_id="u1", item=command | {"status": "completed", "exit_code": 0}),
+        codex("event_msg", type="task_started", turn_id="u2"),
+        *run("c2", "Process exited with code 0\nOutput:\nfine", "write_stdin", session_id=7, chars=""),
+        codex("event_msg", type="thread_settings_applied", thread_id="th1"),
+        codex("token_usage_record", thread_id="th1"),
+        codex("response_item", type="additional_tools", role="developer", tools=[]),
+    )
+    notes = Notes()
+    list(read_log(str(tmp_path / "x.jsonl"), next(r for r in READERS if r.agent == "codex"), notes=notes))
+
+    assert told(events) == [("turn_ended", None, ""), ("ran", "ok", "make it")]
+    assert events[1].turn == "u1"
+    assert not notes.skipped
 
 
 def test_codex_paginated_history_counts_items_only(tmp_path: Path) -> None:

@@ -203,6 +203,13 @@ def test_a_payload_that_is_too_long_is_taken_and_left(shop: Home, daemon: Daemon
     assert block(shop, "claude-code", "UserPromptSubmit", ASKED)
 
 
+def test_with_a_daemon_the_guard_answers_and_nothing_is_logged(shop: Home, daemon: Daemon) -> None:
+    gave_up = {"session_id": "s1", "cwd": "/", "last_assistant_message": "I don't have credentials to deploy the shop."}
+    printed = json.loads(block(shop, "claude-code", "Stop", gave_up | {"stop_hook_active": False}))
+    assert printed["decision"] == "block"
+    assert block(shop, "claude-code", "Stop", gave_up | {"stop_hook_active": True}) == "", "once a turn"
+
+
 @pytest.mark.parametrize(("agent", "event", "payload", "_understood"), PAYLOADS[::5])
 def test_payloads_go_through_the_whole_program(
     shop: Home, daemon: Daemon, agent: str, event: str, payload: Any, _understood: Any

@@ -170,6 +170,28 @@ def test_words_come_as_the_program_gets_them() -> None:
     assert found.redirections == ((">", "out"), (">&", "1"), ("<", "in"))
 
 
+@pytest.mark.parametrize(
+    ("command", "env"),
+    [
+        ("export A=1 && a", ("A=1",)),
+        ("export A=1 B=2; export -p C; a", ("A=1", "B=2")),
+        ("export A=1; B=2 A=3 a", ("B=2", "A=3")),
+        ("export A=1; export A=2; a", ("A=2",)),
+        ("export A=1 B=2; unset A; a", ("B=2",)),
+        ("(export A=1; b); a", ()),
+        ("export A=1 | b; a", ()),
+        ("export PATH=$PATH:/x; a", ()),
+        ("export A=1; sudo a", ("A=1",)),
+        ("export A=1; bash -c a", ("A=1",)),
+        ("export A=1; ssh host a", ()),
+        ("export A=1; docker exec web a", ()),
+        ("A=1; a", ()),
+    ],
+)
+def test_what_was_exported_before_holds_for_a_command(command: str, env: tuple[str, ...]) -> None:
+    assert shell.read(command).proved[-1].env == env
+
+
 def test_a_command_inside_another_says_where_it_runs() -> None:
     ssh, cd, up = shell.read("ssh -p 22 ops@h 'cd /srv && docker compose up -d'").proved
 

@@ -64,6 +64,14 @@ def test_a_prompt_gets_what_fits_it_in_the_agents_own_shape(hooks: Hooks, agent:
 
 
 @pytest.mark.usefixtures("memories")
+def test_a_notice_that_no_person_wrote_leaves_what_the_turn_is_about(hooks: Hooks) -> None:
+    ask(hooks, "claude-code", "UserPromptSubmit", prompt=ASKED)
+    ask(hooks, "claude-code", "UserPromptSubmit", prompt="<task-notification>\n<task-id>b1</task-id>")
+    gave_up = {"last_assistant_message": "I don't have permission.", "stop_hook_active": False}
+    assert ask(hooks, "claude-code", "Stop", **gave_up)["decision"] == "block"
+
+
+@pytest.mark.usefixtures("memories")
 @pytest.mark.parametrize("agent", PROMPT)
 def test_a_start_gets_what_is_always_given_and_no_more(hooks: Hooks, agent: str) -> None:
     start = next(event for event, means in AGENTS[agent].events.items() if means == "start")
