@@ -22,15 +22,22 @@ from mdmem.daemon.service.notify import Part, Supervision
 from mdmem.daemon.watches import Watches
 from mdmem.daemon.worker import TICK_NS, Worker
 from mdmem.db import INDEX, DatabaseError, WriterLock, open_reader, quick_check
-from mdmem.hooks import Hooks
+from mdmem.hooks import Call, Hooks
 
 log = logging.getLogger(__name__)
 
 STOP_S = 1.0
 MCP_HOST = (sys.executable, "-m", "mdmem.agents.mcp_host")  # of a room above: started, never imported
 LOOK_S = 2.0
+WARM_UP_S = 0.5  # after the first hook: the next may be of the same start of a session
 FILLER_S = 1_200.0
 LEARNER_S = 600.0
+
+
+def _warm_up() -> None:
+    from mdmem.hooks.guard import warm_up
+
+    warm_up()
 
 
 class Daemon:
@@ -57,7 +64,8 @@ class Daemon:
         self.live = Live(app, self.worker, self.readers, self.filler, self.watches)
         self.answers = Answers(self.live)
         hurried = Live(app, self.worker, self.readers, self.filler, self.watches, hurried=True)
-        self.hooks = Hooks(Answers(hurried), heard=self.live.learner.heard)
+        self._is_warm = False
+        self.hooks = Hooks(Answers(hurried), heard=self._heard)
         self.server = Server(app.paths.socket, self._handle, self.hooks.answer)
         self.instructions = Instructions(self.worker, self.answers)
         self.mcp = Helper(app.paths.mcp_socket, MCP_HOST)
@@ -104,6 +112,15 @@ class Daemon:
             return  # gone or locked: whoever needs it says so
         if not sound:
             self.worker.post(lambda store: self.worker.mend("it was damaged"))
+
+    def _heard(self, call: Call) -> None:
+        """A hook came in: an agent is at work here, and may give up at the end of its turn."""
+        self.live.learner.heard(call)
+        if not self._is_warm:
+            self._is_warm = True
+            soon = threading.Timer(WARM_UP_S, _warm_up)
+            soon.daemon = True
+            soon.start()
 
     def _tick(self) -> None:
         self.watches.tick()

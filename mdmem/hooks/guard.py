@@ -50,13 +50,19 @@ def guard(ask: Ask, message: str, prompt: str, who: Mapping[str, str | None]) ->
     return _text(shown["memory"])
 
 
+def warm_up() -> None:
+    """Load what the first message that gives up would wait for: a tenth of a second, of the three an agent has."""
+    for message in ("I can't deploy: I have no access.", "我没有权限部署。"):
+        guard(lambda _: {}, message, "", {})
+
+
 def _match(ask: Ask, said: str, prompt: str, caller: dict[str, Any]) -> Found | None:
     """The valid memory that has most to do with it; among equals the one that recall has first."""
     from mdmem.hooks.kinship import about, aliases, kinship, words_of
 
     what, asked = words_of(said), words_of(prompt)
     query = "\n".join((said, prompt, " ".join(aliases(what))))
-    answer = ask({"op": "search", "query": query, "type": TYPES, "limit": DEPTH, **caller})
+    answer = ask({"op": "search", "query": query, "type": TYPES, "mode": "keyword", "limit": DEPTH, **caller})
     best, most = None, 0
     for hit in answer.get("hits", ()):
         if hit.get("invalid") or hit.get("broken"):

@@ -223,3 +223,10 @@ def test_any_words_are_compared(said: str, asked: str, told: str) -> None:
 
     assert kinship(words_of(said), words_of(asked), memory_about) >= 0
     assert kinship(words_of(""), words_of(""), memory_about) == 0
+
+
+def test_all_that_a_message_that_gives_up_needs_is_loaded_by_warming_up() -> None:
+    code = "from mdmem.hooks.guard import warm_up; import sys; warm_up(); print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
+    loaded = set(done.stdout.split())
+    assert {"mdmem.hooks.inability.english", "mdmem.hooks.inability.chinese", "mdmem.hooks.kinship"} <= loaded
