@@ -13,6 +13,9 @@ from mdmem.agents.own import NAME, is_server, renewed
 from mdmem.errors import ConfigError
 
 _BOM = "\ufeff"
+# Codex gives its servers a few variables only (seen in 0.171): without these ours would serve another home's memories
+# than the hooks, which get all of them.
+_VARIABLES = ["MDMEM_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME"]
 _HEADER = re.compile(rf"[ \t]*\[[ \t]*mcp_servers[ \t]*\.[ \t]*(?:{NAME}|\"{NAME}\"|'{NAME}')[ \t]*\]")
 _ANY_HEADER = re.compile(r"[ \t]*\[")
 
@@ -27,7 +30,11 @@ class TomlServer:
         """The file with the table; what a person added to it stays. ConfigError where the name is another program's."""
         text, values = _read(data)
         entry = _entry(values)
-        wanted = {"command": self.command, "args": renewed((entry or {}).get("args"), ["mcp"])}
+        wanted = {
+            "command": self.command,
+            "args": renewed((entry or {}).get("args"), ["mcp"]),
+            "env_vars": (entry or {}).get("env_vars", _VARIABLES),
+        }
         if entry is not None and {key: entry.get(key) for key in wanted} == wanted:
             return text.encode()
         if entry is not None and not _is_ours(entry):
@@ -42,7 +49,12 @@ class TomlServer:
 
     def _appended(self, text: str) -> str:
         newline = "\r\n" if "\r\n" in text else "\n"
-        lines = [f"[mcp_servers.{NAME}]", f"command = {json.dumps(self.command, ensure_ascii=False)}", 'args = ["mcp"]']
+        lines = [
+            f"[mcp_servers.{NAME}]",
+            f"command = {json.dumps(self.command, ensure_ascii=False)}",
+            'args = ["mcp"]',
+            f"env_vars = {json.dumps(_VARIABLES)}",
+        ]
         gap = "" if not text.strip(_BOM) else newline if text.endswith("\n") else newline * 2
         return text + gap + newline.join(lines) + newline
 

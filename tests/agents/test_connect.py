@@ -375,6 +375,20 @@ def test_what_a_person_told_our_server_more_stays(machine: Machine, agent: str, 
     assert not path.exists() or "mdmem" not in path.read_text()
 
 
+VARIABLES = ["MDMEM_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME"]
+
+
+def test_codex_hands_our_server_what_says_which_memories_are_meant(machine: Machine) -> None:
+    path = machine.put(".codex/config.toml", b'model = "x"\n')
+    only(machine.connect("codex"))
+    assert tomllib.loads(path.read_text())["mcp_servers"]["mdmem"]["env_vars"] == VARIABLES
+    path.write_text(path.read_text().replace('"MDMEM_HOME", ', '"MINE", '))
+    only(machine.connect("codex"))
+    assert '"MINE"' in path.read_text()
+    only(machine.disconnect("codex"))
+    assert path.read_bytes() == b'model = "x"\n'
+
+
 def test_what_a_person_added_to_our_server_stays(machine: Machine) -> None:
     entry = {"command": "/old/mdmem", "args": ["mcp"], "timeout": 9, "trust": True}
     path = machine.put(".qwen/settings.json", json.dumps({"mcpServers": {"mdmem": entry}}).encode())
@@ -389,7 +403,7 @@ def test_what_a_person_added_to_our_server_stays(machine: Machine) -> None:
 
     assert read(path)["mcpServers"]["mdmem"] == entry | {"command": machine.launcher}
     server = tomllib.loads(toml.read_text())["mcp_servers"]["mdmem"]
-    assert server == {"command": machine.launcher, "args": ["mcp"], "enabled": False}
+    assert server == {"command": machine.launcher, "args": ["mcp"], "env_vars": VARIABLES, "enabled": False}
     extension = yaml.safe_load(goose.read_text())["extensions"]["mdmem"]
     assert extension == {"cmd": machine.launcher, "args": ["mcp"]}
 
@@ -404,7 +418,7 @@ def test_codex_servers_written_in_other_ways_get_ours_too(machine: Machine, text
     only(machine.connect("codex"))
     values = tomllib.loads(path.read_text())
 
-    assert values["mcp_servers"].pop("mdmem") == {"command": machine.launcher, "args": ["mcp"]}
+    assert values["mcp_servers"].pop("mdmem") == {"command": machine.launcher, "args": ["mcp"], "env_vars": VARIABLES}
     assert values == before
     only(machine.disconnect("codex"))
     assert path.read_bytes() == text
