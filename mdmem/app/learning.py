@@ -11,7 +11,9 @@ import datetime
 import itertools
 import json
 import logging
+import math
 import os
+import time
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +25,7 @@ from mdmem.activity import (
     Place,
     Progress,
     Tail,
+    Trouble,
     find_any,
     from_hook,
     harvest,
@@ -50,6 +53,7 @@ log = logging.getLogger(__name__)
 # Agents whose logs go by another name than their settings.
 LOG_NAMES = {"gemini": "gemini-cli", "copilot": "copilot-cli", "qwen": "qwen-code"}
 AT_ONCE = 50
+LOOKED_BACK_S = 7 * 24 * 3600.0
 
 
 class Learning:
@@ -86,11 +90,15 @@ class Learning:
         self.tail.take(from_hook(payload, stamp(), without_blocks), self._find)
 
     def problems(self) -> list[Problem]:
-        """What could not be read in the logs."""
-        return [
-            Problem(t.path, t.line, "log-unread", f"{t.agent}: {t.what}, {t.times} times", "")
-            for t in self.tail.problems()
-        ]
+        """What could not be read in the logs of the last days, each kind once: an agent that writes something new does
+        so in all its logs, and what an mdmem of last month did not know may be known by now.
+        """
+        since = time.time() - LOOKED_BACK_S
+        found: dict[tuple[str, str], list[Trouble]] = {}
+        for trouble in self.tail.problems():
+            if _changed_at(trouble.path) >= since:
+                found.setdefault((trouble.agent, trouble.what), []).append(trouble)
+        return [_problem(troubles) for troubles in found.values()]
 
     def preview(
         self, since: datetime.datetime, agents: Sequence[str], paths: Sequence[str] = ()
@@ -199,6 +207,21 @@ class Learning:
     def _scope(self, made: dict[str, Any]) -> Scope:
         project = self.app.project_of(made["cwd"]) if made["scope"] == "project" else None
         return project or self.app.user_scope
+
+
+def _problem(troubles: Sequence[Trouble]) -> Problem:
+    """The same trouble with some logs, told of one of them."""
+    one = troubles[0]
+    times = sum(trouble.times for trouble in troubles)
+    logs = f" in {len(troubles)} logs" if len(troubles) > 1 else ""
+    return Problem(one.path, one.line, "log-unread", f"{one.agent}: {one.what}, {times} times{logs}", "")
+
+
+def _changed_at(path: str) -> float:
+    try:
+        return os.stat(path).st_mtime
+    except (OSError, ValueError):
+        return math.inf  # that it is gone, or cannot be looked at, may be the trouble
 
 
 def promoter_of(app: App) -> Promoter:

@@ -263,3 +263,29 @@ def test_cursors_hooks_prove_what_its_logs_do_not_say(home: Home) -> None:
     finally:
         daemon.stop()
     assert len(list((home.mdmem / "inbox").iterdir())) == 1
+
+
+def test_records_of_a_new_kind_are_one_problem_however_many_logs_have_them(home: Home, log: ClaudeLog) -> None:
+    log.said("hello")
+    daemon = Daemon(home)
+    try:
+        assert home.run("connect", "claude-code").code == 0
+        wait_until(lambda: daemon.ask("status")["status"]["learning"], "the logs are followed")
+        logs = [ClaudeLog(home.folder, home.work, f"s-{n}") for n in range(3)]
+        for each in logs:
+            each.said("hello")
+            with each.path.open("a") as file:
+                file.write('{"type": "brand-new", "sessionId": "s"}\n' * 2)
+            payload = {"session_id": each.session, "transcript_path": str(each.path), "cwd": str(home.work)}
+            home.run("hook", "claude-code", "SessionEnd", stdin=json.dumps(payload))  # it tells which log to look at
+
+        def unread() -> list[str]:
+            problems = daemon.ask("status")["status"]["problems"]
+            return [problem["message"] for problem in problems if problem["code"] == "log-unread"]
+
+        wait_until(lambda: unread() == ["claude-code: unknown record 'brand-new', 6 times in 3 logs"], "all are read")
+        for each in logs:
+            os.utime(each.path, (1_700_000_000, 1_700_000_000))
+        wait_until(lambda: unread() == [], "what was long ago is not told any more")
+    finally:
+        daemon.stop()
