@@ -146,14 +146,15 @@ class Matcher:
         root = setting.root or cwd
         name = targets.basename(root)
         inside = posixpath.relpath(cwd, root) if cwd.startswith("/") and root.startswith("/") else "."
-        if command.cwd and not command.via:
-            if command.cwd.startswith(("/", "~")):
-                outside = not f"{command.cwd}/".startswith(f"{root}/")
-                name, inside = (targets.basename(command.cwd), ".") if outside else (name, command.cwd[len(root) :])
-            else:
-                inside = posixpath.normpath(posixpath.join(inside, command.cwd))
         tool = self._rules.tool(args.program)
         named = next((args.flags[flag] for flag in sorted(tool.unit) if args.flags.get(flag)), "")
+        gone_to, named = (named, "") if named.startswith(("/", "~")) else (command.cwd, named)  # `make -C /work/shop`
+        if gone_to and not command.via:
+            if gone_to.startswith(("/", "~")):
+                outside = not f"{gone_to}/".startswith(f"{root}/")
+                name, inside = (targets.basename(gone_to), ".") if outside else (name, gone_to[len(root) :])
+            else:
+                inside = posixpath.normpath(posixpath.join(inside, gone_to))
         part = targets.basename(named.replace("...", "").strip("./{}")) or targets.basename(inside.strip("./"))
         part = self._rules.environments.get(part.lower(), part)
         plain = not part or "$" in part or part == name or inside.startswith("..")
