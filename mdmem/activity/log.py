@@ -302,5 +302,5 @@ def refused(words: str) -> bool:
 
 
 _REFUSED = re.compile(
-    r"\b(reject(ed|s)?|declin(ed|es)|denied by|not allow(ed)?|did not allow|disallow(ed)?)\b", re.IGNORECASE
+    r"\b(reject(ed|s)?|declin(ed|es)|denied (by|execution)|not allow(ed)?|did not allow|disallow(ed)?)\b", re.IGNORECASE
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from mdmem.activity.events import Outcome
@@ -31,6 +32,7 @@ OVERLAP_MS = 60_000
 _LAST_ID = "\U0010ffff"  # after every id
 _EDITS = ("edit", "write", "patch", "multiedit", "apply_patch")
 _SILENT = frozenset("synthetic system skill agent-switched model-switched location-switched".split())
+_QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"', re.DOTALL)
 _PARTS = frozenset("step-start reasoning file snapshot patch agent retry subtask".split())
 
 # A row of several MB holds a picture or a file: its data is not fetched. Bytes, since not all text is UTF-8.
@@ -102,7 +104,7 @@ def _row_v1(log: Log, row: tuple[Any, ...]) -> None:
         _tool_v1(log, part)
     elif kind == "step-finish":
         if part.get("reason") == "stop":
-            log.turn_ended(digest("end", began, message.get("parentID")))
+            log.turn_ended(digest("end", began))
     elif kind == "compaction":
         log.compacted(digest("compaction", began))
     elif kind not in _PARTS:
@@ -115,9 +117,15 @@ def _text_v1(log: Log, part: Json, message: Json, began: object) -> None:
     record = digest("text", began, said)
     if message.get("role") == "user":
         if not part.get("synthetic") and not part.get("ignored") and not log.now.parent:
-            log.said("person", said, record)
+            log.said("person", _as_typed(said), record)
     elif message.get("role") == "assistant" and ("time" not in part or "end" in obj(part.get("time"))):
         log.said("assistant", said, record)
+
+
+def _as_typed(said: str) -> str:
+    """`opencode run "a b"` stores the quotes with the words, and those inside of them escaped."""
+    quoted = _QUOTED.fullmatch(said)
+    return quoted[1].replace('\\"', '"') if quoted and " " in said else said
 
 
 def _tool_v1(log: Log, part: Json) -> None:

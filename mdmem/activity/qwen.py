@@ -9,7 +9,10 @@ from mdmem.activity.log import Json, Log, Moment, Reader, array, maybe, obj, tex
 
 _TAGGED = re.compile(r"<(qwen:[\w-]+|system-reminder|hook_context|session_context)\b[^>]*>.*?(?:</\1>|\Z)", re.DOTALL)
 _EDITS = ("edit", "replace", "write_file")
-_SYSTEM = frozenset("slash_command notification cron turn_result rewind custom_title ui_telemetry at_command".split())
+_SYSTEM = frozenset(
+    "slash_command notification cron turn_result rewind custom_title ui_telemetry at_command"
+    " attribution_snapshot file_history_snapshot".split()
+)
 
 
 def knows(record: Json) -> bool:

@@ -18,6 +18,7 @@ _UNFINISHED = re.compile(
     r"|\[Operation Cancelled\]|Operation cancelled",
     re.IGNORECASE,
 )
+_NOTHING = ("(none)", "")  # in a field; a pseudo terminal gives 0 for no signal
 _WRAPPED = re.compile(r"\s*<(untrusted_context|tool_output|untrusted)>\n?(.*?)\n?</\1>", re.DOTALL)
 
 
@@ -39,7 +40,7 @@ def _by_fields(fields: dict[str, str], output: str) -> tuple[Outcome, int | None
     code = fields.get("Exit Code", "")
     if re.fullmatch(r"-?\d+", code) and int(code):
         return "failed", int(code), output
-    if any(fields.get(name, "(none)") not in ("(none)", "") for name in ("Error", "Signal")):
+    if fields.get("Error", "(none)") not in _NOTHING or fields.get("Signal", "0") not in (*_NOTHING, "0"):
         return "failed", None, output
     if code == "(none)":  # no code and no signal: how it ended is not said
         return "unknown", None, output

@@ -98,7 +98,7 @@ class Hooks:
         """Notes, feedback and rules. A session that was resumed still has them before it."""
         if call.afresh:
             self._forget(call)
-        return self._context(call, held, recall=False)
+        return self._context(call, held, recall=False) if AGENTS[call.agent].at_start else None
 
     def _forget(self, call: Call) -> None:
         if call.session:

@@ -25,6 +25,7 @@ _NO_PROMPT = (
     "<agent-message",
     "[Request interrupted",
 )
+_CONTEXT_END = "</hook_context>"
 _FRESH_STARTS = ("clear", "compact")  # the session's context is gone, though its name may stay
 
 
@@ -59,12 +60,12 @@ def read_call(agent: str, event: str, raw: bytes) -> Call:
     return Call(
         agent,
         event,
-        "seen" if means == "prompt" and _is_ours(entry, payload) else means,
+        "seen" if _is_idle(entry, means, payload) else means,
         _session(entry, payload),
         _cwd(entry, payload),
         _prompt(entry, payload),
         _ends(_first(payload, entry.message) or _from_transcript(entry, payload, means)),
-        _looping(payload),
+        _looping(entry, payload),
         payload.get("source") in _FRESH_STARTS,
         _first(payload, entry.transcript) or None,
         payload,
@@ -99,17 +100,29 @@ def _cwd(entry: Agent, payload: dict[str, Any]) -> str | None:
 
 def _prompt(entry: Agent, payload: dict[str, Any]) -> str:
     prompt = _first(payload, entry.prompt)
+    # Gemini puts what was given at the start of a session before the first prompt, with its brackets escaped.
+    while (begin := prompt.lstrip()).startswith("<hook_context>") and _CONTEXT_END in begin:
+        prompt = begin.partition(_CONTEXT_END)[2].lstrip()
     return "" if prompt.lstrip().startswith(_NO_PROMPT) else prompt
 
 
-def _is_ours(entry: Agent, payload: dict[str, Any]) -> bool:
-    """Whether what comes as a prompt is what the guard said: the turn goes on, and must not be asked a second time."""
-    return _first(payload, entry.prompt).lstrip().startswith(f"<{MARKER}")
+def _is_idle(entry: Agent, means: Means, payload: dict[str, Any]) -> bool:
+    if means == "compaction":
+        return payload.get("trigger") in entry.idle
+    return means == "prompt" and _goes_on(entry, payload)
 
 
-def _looping(payload: dict[str, Any]) -> bool | None:
+def _goes_on(entry: Agent, payload: dict[str, Any]) -> bool:
+    """Whether what comes as a prompt begins no turn: it is what the guard said, which must not be said a second time,
+    or the result of a tool, for which Qwen sends an empty one.
+    """
+    prompt = _first(payload, entry.prompt).lstrip()
+    return not prompt or prompt.startswith(f"<{MARKER}")
+
+
+def _looping(entry: Agent, payload: dict[str, Any]) -> bool | None:
     if isinstance(active := payload.get("stop_hook_active"), bool):
-        return active
+        return active if entry.tells_looping or not active else None
     if isinstance(count := payload.get("loop_count"), int):
         return count > 0
     return None

@@ -14,7 +14,9 @@ Shape = Callable[[str, str], dict[str, Any]]  # event, text -> what is printed a
 
 class Agent(NamedTuple):
     """One agent. Fields of payloads are tried in their order; `context` and `go_on` are None where the agent takes no
-    such answer.
+    such answer. `at_start`: whether it takes context when a session starts without harm; else it comes with a prompt.
+    `idle`: triggers of its event before a compaction that come where nothing is compacted. `tells_looping`: whether
+    `stop_hook_active: true` can be believed.
     """
 
     events: Mapping[str, Means]
@@ -25,6 +27,9 @@ class Agent(NamedTuple):
     prompt: tuple[str, ...] = ("prompt",)
     message: tuple[str, ...] = ("last_assistant_message",)
     transcript: tuple[str, ...] = ("transcript_path",)
+    at_start: bool = True
+    idle: tuple[str, ...] = ()
+    tells_looping: bool = True
 
 
 def _claude_context(event: str, text: str) -> dict[str, Any]:
@@ -65,7 +70,8 @@ AGENTS: dict[str, Agent] = {
     "claude-code": Agent(_CLAUDE_EVENTS, _claude_context, _block),
     "codex": Agent(_CLAUDE_EVENTS, _claude_context, _block),
     # `submitted_prompt` is the person's text where `prompt` is a continuation.
-    "qwen": Agent(_CLAUDE_EVENTS, _claude_context, _block, prompt=("submitted_prompt", "prompt")),
+    # 0.15, the last for Node 20, says of every turn that it goes on because of a hook.
+    "qwen": Agent(_CLAUDE_EVENTS, _claude_context, _block, prompt=("submitted_prompt", "prompt"), tells_looping=False),
     "gemini": Agent(
         {
             "SessionStart": "start",
@@ -77,6 +83,10 @@ AGENTS: dict[str, Agent] = {
         _claude_context,
         _deny,
         message=("prompt_response",),
+        # Headless it puts what it was given at the start before the first prompt, and when it resumes a session it
+        # leaves out every prompt that begins so. `PreCompress` comes before each request, whatever the size.
+        at_start=False,
+        idle=("auto",),
     ),
     "cursor": Agent(
         {

@@ -26,6 +26,9 @@ TRAILERS = [
     ("success", "Output: x\nError: spawn failed\nProcess Group PGID: 1", "failed", None),
     ("success", "Output: x\nSignal: SIGKILL\nProcess Group PGID: 1", "failed", None),
     ("success", "Command: m\nDirectory: (root)\nOutput: x\nError: (none)\nExit Code: 0\nSignal: (none)", "ok", 0),
+    ("success", "Command: m\nOutput: x\nError: (none)\nExit Code: 0\nSignal: 0\nProcess Group PGID: 1", "ok", 0),
+    ("success", "Command: m\nOutput: x\nError: (none)\nExit Code: 1\nSignal: 0\nProcess Group PGID: 1", "failed", 1),
+    ("cancelled", "[Operation Cancelled] Reason: User denied execution.", "declined", None),
     (
         "success",
         "Command: m\nOutput: x\nError: (none)\nExit Code: (none)\nSignal: 9\nProcess Group PGID: 1",
@@ -301,6 +304,35 @@ def test_opencode_first_contact_leaves_out_what_is_there(tmp_path: Path) -> None
     ]
     assert "unknown record 'part brand-new'" in [t.what for t in bench.tail.problems()]
     bench.close()
+
+
+def test_opencode_the_quotes_of_its_run_are_not_the_persons(tmp_path: Path) -> None:
+    """1.18.33: `opencode run "remember: a b"`."""
+    path = tmp_path / "opencode.db"
+    words = [r'"remember: say \"hi\" there"', '"one"', '"a b" and "c"', '"a b']
+    for statement in [*OPENCODE, *(part(f"p{n}", n + 1, type="text", text=one) for n, one in enumerate(words))]:
+        apply(path, statement)
+
+    reader = detect(str(path))
+    assert reader is not None
+    said = [e.text for e in read_log(str(path), reader)]
+    assert said == ['remember: say "hi" there', '"one"', '"a b" and "c"', '"a b']
+
+
+def test_opencode_a_fork_ends_no_turn_again(bench: Bench) -> None:
+    """Its copies name another message before them."""
+    path = bench.folder / "opencode/opencode.db"
+    for statement in OPENCODE[:-2]:
+        apply(path, statement)
+    for n, session in enumerate("ab"):
+        about = {"role": "assistant", "parentID": f"u{n}", "time": {"created": 7}}
+        apply(path, f"INSERT INTO session VALUES ('{session}', NULL, '/w', {n}, {n})")
+        apply(path, f"INSERT INTO message VALUES ('m{n}', '{session}', 7, 7, '{json.dumps(about)}')")
+        end = json.dumps({"type": "step-finish", "reason": "stop"})
+        apply(path, f"INSERT INTO part VALUES ('p{n}', 'm{n}', '{session}', 8, 8, '{end}')")
+    bench.poll()
+
+    assert [(e.kind, e.session) for e in bench.found()] == [("turn_ended", "a")]
 
 
 def test_opencode_many_rows_of_one_time_are_all_read(bench: Bench) -> None:

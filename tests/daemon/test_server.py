@@ -207,6 +207,27 @@ def test_k7_another_user_is_refused_even_where_the_socket_can_be_reached(home: H
         server.join(5)
 
 
+def test_a_hook_that_printed_finds_the_connection_open_though_nothing_is_to_be_noted(home: Home) -> None:
+    """It says that it printed: into a closed connection that was an error in its log, each time the guard spoke."""
+    path = str(home.folder / "s")
+    server = Server(path, lambda request: {"ok": True}, lambda *_: b"{}")
+    server.start()
+    try:
+        with socket.socket(socket.AF_UNIX) as connection:
+            connection.connect(path)
+            connection.sendall(
+                b'{"v": 1, "op": "hook", "agent": "qwen", "event": "Stop", "size": 2, "arrives": true}\n{}'
+            )
+            connection.settimeout(0.3)
+            assert connection.recv(99) == b"hook 2\n{}"
+            with pytest.raises(TimeoutError):
+                connection.recv(1)
+            connection.sendall(b"\n")
+            assert connection.recv(1) == b""
+    finally:
+        server.stop()
+
+
 def test_a_socket_that_cannot_be_made_is_said_in_words(home: Home) -> None:
     with pytest.raises(MachineError, match="socket cannot be made"):
         Server(str(home.folder / ("x" * 200)), lambda request: {}, no_hooks)

@@ -66,6 +66,12 @@ PAYLOADS: list[Payload] = [
      {**GEMINI, "prompt": "run the tests", "prompt_response": "I can't.", "stop_hook_active": False},
      {"means": "turn_end", "message": "I can't.", "prompt": "run the tests", "looping": False}),
     ("gemini", "PreCompress", {**GEMINI, "trigger": "manual"}, {"means": "compaction"}),
+    ("gemini", "PreCompress", {**GEMINI, "trigger": "auto"}, {"means": "seen"}),  # 0.61.0: before each request
+    ("gemini", "BeforeAgent",  # 0.61.0, headless
+     {**GEMINI, "prompt": "<hook_context>&lt;mdmem-block&gt;\nship\n&lt;/mdmem-block&gt;</hook_context>\n\nrun them"},
+     {"means": "prompt", "prompt": "run them"}),
+    ("qwen", "Stop", {**QWEN, "stop_hook_active": True, "last_assistant_message": "x"}, {"looping": None}),  # 0.15.10
+    ("qwen", "UserPromptSubmit", {**QWEN, "prompt": ""}, {"means": "seen"}),  # 0.24.4: after each tool
     ("qwen", "UserPromptSubmit", {**QWEN, "prompt": "tool result follows", "submitted_prompt": "deploy"},
      {"prompt": "deploy"}),
     ("qwen", "UserPromptSubmit", {**QWEN, "prompt": "deploy", "unknown_field": {"a": [1]}}, {"prompt": "deploy"}),

@@ -72,13 +72,40 @@ def test_a_notice_that_no_person_wrote_leaves_what_the_turn_is_about(hooks: Hook
 
 
 @pytest.mark.usefixtures("memories")
-@pytest.mark.parametrize("agent", PROMPT)
+@pytest.mark.parametrize("agent", [agent for agent in PROMPT if AGENTS[agent].at_start])
 def test_a_start_gets_what_is_always_given_and_no_more(hooks: Hooks, agent: str) -> None:
     start = next(event for event, means in AGENTS[agent].events.items() if means == "start")
     text = text_of(ask(hooks, agent, start, source="startup"))
     assert "Friday" in text
     assert "make deploy" not in text
     assert ask(hooks, agent, start, source="resume") is None, "a resumed session still has it"
+
+
+@pytest.mark.usefixtures("memories")
+def test_gemini_gets_all_with_its_first_prompt_and_nothing_again_at_each_request(hooks: Hooks) -> None:
+    """Seen in 0.61.0: a prompt with context of the start before it is lost on resume, and each request announces a
+    compression.
+    """
+    assert ask(hooks, "gemini", "SessionStart", source="startup") is None
+    text = text_of(ask(hooks, "gemini", "BeforeAgent", prompt=ASKED))
+    assert "Friday" in text
+    assert "make deploy" in text
+    assert ask(hooks, "gemini", "PreCompress", trigger="auto") is None
+    assert ask(hooks, "gemini", "BeforeAgent", prompt=ASKED) is None
+    assert ask(hooks, "gemini", "PreCompress", trigger="manual") is None
+    assert "make deploy" in text_of(ask(hooks, "gemini", "BeforeAgent", prompt=ASKED))
+
+
+def test_the_result_of_a_tool_begins_no_turn(bed: Bed, hooks: Hooks) -> None:
+    """Qwen sends it as an empty prompt."""
+    bed.put("ship.md", "---\ntype: capability\nkey: deploy:shop\n---\nDeploy the shop with ./ship.sh.\n")
+    assert hooks.answers.answer({"op": "sync"})["ok"]
+    cannot = {"last_assistant_message": "I have no credentials for it.", "stop_hook_active": True}  # always, in 0.15
+    ask(hooks, "qwen", "UserPromptSubmit", prompt="deploy the shop")
+    ask(hooks, "qwen", "UserPromptSubmit", prompt="")
+    assert ask(hooks, "qwen", "Stop", **cannot), "it still knows what was asked"
+    ask(hooks, "qwen", "UserPromptSubmit", prompt="")
+    assert ask(hooks, "qwen", "Stop", **cannot) is None, "once a turn"
 
 
 @pytest.mark.usefixtures("memories")
