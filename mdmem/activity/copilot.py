@@ -14,14 +14,16 @@ _KNOWN = frozenset(
     "assistant.turn_start assistant.message_delta assistant.reasoning assistant.intent assistant.usage session.info"
     " session.warning session.error session.model_change session.mode_changed session.truncation session.idle"
     " session.compaction_start session.title_changed session.context_changed session.plan_changed"
-    " session.import_legacy session.handoff session.usage_info session.task_complete system.message"
-    " system.notification skill.invoked hook.start hook.end permission.requested permission.completed"
+    " session.import_legacy session.handoff session.usage_info session.usage_record session.task_complete"
+    " system.message system.notification skill.invoked hook.start hook.end permission.requested permission.completed"
     " subagent.started subagent.completed subagent.failed subagent.selected tool.user_requested"
     " tool.execution_progress tool.execution_partial_result abort".split()
 )
 _NOT_A_PERSON = ("skill", "hook", "system", "agent", "subagent", "plugin", "mcp", "notification", "schedule")
-_EXITED = re.compile(r"<exited with exit code (-?\d+)>")
-_RUNNING = re.compile(r"<command with id: (\S+) is still running>")
+_EXITED = re.compile(r"<(?:exited|shellId: \S+ completed) with exit code (-?\d+)>")
+_RUNNING = re.compile(
+    r"<command (?:with (?:id|shellId): (\S+) is still running\b.*|started in background with shellId: (\S+))>"
+)
 _ELEMENTS = re.compile(r"<(system_notification|reminder|current_datetime)\b[^>]*>.*?</\1>", re.DOTALL)
 
 
@@ -53,6 +55,7 @@ def read(log: Log, record: Json) -> None:
     if kind == "user.message":
         _user(log, data, uid)
     elif kind == "assistant.message":
+        log.state["asks"] = bool(data.get("toolRequests"))
         log.said("assistant", text(data.get("content")), uid)
     elif kind == "tool.execution_start":
         _start(log, data, uid)
@@ -64,7 +67,8 @@ def read(log: Log, record: Json) -> None:
 
 def _mark(log: Log, kind: str, uid: str) -> None:
     if kind == "assistant.turn_end":
-        if not log.now.subagent:
+        # It stands behind each of the model's answers; what asked for a tool goes on.
+        if not log.now.subagent and not log.state.get("asks"):
             log.turn_ended(uid)
     elif kind == "session.shutdown":
         log.session_ended(uid)
@@ -121,7 +125,7 @@ def _ran(log: Log, call: Json, content: str, uid: str) -> None:
     still, exited = _RUNNING.fullmatch(last), _EXITED.fullmatch(last)
     running: dict[str, Json] = log.state.setdefault("running", {})
     if still:
-        log.park("running", still[1], {key: value for key, value in call.items() if key != "follows"}, 16)
+        log.park("running", still[1] or still[2], {key: value for key, value in call.items() if key != "follows"}, 16)
     if not exited and "follows" in call:
         return
     running.pop(call.get("follows", ""), None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import stat
+import time
 from typing import Any, NamedTuple
 
 from mdmem.hooks.table import AGENTS, Agent, Means
@@ -12,6 +13,7 @@ from mdmem.recall.encode import MARKER
 from mdmem.scope import can_be_path
 
 END_CHARS = 10_000  # of a message that is longer than two of them
+WRITTEN_S = 0.13  # that a transcript may take to be written: it took 0.1 s
 TAIL_BYTES = 256 * 1024  # of a transcript: its last reply is in there, or is too long to be looked at
 
 # Text in the place of a prompt that no person wrote: notices of background work, the agent's commands, reminders.
@@ -133,20 +135,28 @@ def _from_transcript(entry: Agent, payload: dict[str, Any], means: Means) -> str
     path = _first(payload, entry.transcript)
     if means != "turn_end" or not path.endswith(".jsonl") or not os.path.isabs(path):
         return ""
+    # Copilot writes it a moment later, this very call too: what stands there until then is of the turn before.
+    stamp, until = payload.get("timestamp"), time.monotonic() + WRITTEN_S
+    called = b'"timestamp":%d' % stamp if isinstance(stamp, int) else b""
+    while called not in (tail := _tail(path)) and time.monotonic() < until:
+        time.sleep(0.01)
+    return next((text for line in reversed(tail.split(b"\n")) if (text := _reply(line))), "")
+
+
+def _tail(path: str) -> bytes:
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # a pipe of that name must not hold us
     except (OSError, ValueError):
-        return ""
+        return b""
     try:
         state = os.fstat(handle)
         if not stat.S_ISREG(state.st_mode):
-            return ""
-        lines = os.pread(handle, TAIL_BYTES, max(state.st_size - TAIL_BYTES, 0)).split(b"\n")
+            return b""
+        return os.pread(handle, TAIL_BYTES, max(state.st_size - TAIL_BYTES, 0))
     except OSError:
-        return ""
+        return b""
     finally:
         os.close(handle)
-    return next((text for line in reversed(lines) if (text := _reply(line))), "")
 
 
 def _reply(line: bytes) -> str:

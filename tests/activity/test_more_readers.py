@@ -149,6 +149,9 @@ def copilot(kind: str, uid: str, parent: str | None = None, **data: Any) -> dict
         (True, "<exited with exit code 0>\nmore", "unknown"),
         (True, "said <exited with exit code 0>", "unknown"),
         (True, "watching\n<command with id: s1 is still running>", "unknown"),
+        (True, "fine\n<shellId: 0 completed with exit code 0>", "ok"),
+        (True, "\n<shellId: s1 completed with exit code 1>", "failed"),
+        (True, "<command started in background with shellId: s1>", "unknown"),
         (False, "fine\n<exited with exit code 0>", "unknown"),
     ],
 )
@@ -162,8 +165,32 @@ def test_copilot_how_a_command_ended(tmp_path: Path, success: bool, content: str
     assert [(e.outcome, e.session) for e in events] == [(outcome, "s9")]
 
 
-def test_copilot_a_command_that_runs_on_and_words_of_nobody(tmp_path: Path) -> None:
-    still, done = "x\n<command with id: s1 is still running>", "x\n<exited with exit code 0>"
+def test_copilot_a_turn_ends_where_no_tool_is_asked_for(tmp_path: Path) -> None:
+    """1.0.102: `assistant.turn_end` behind each answer of the model."""
+    events = read(
+        tmp_path / "s9/events.jsonl",
+        copilot("assistant.message", "1", content="", toolRequests=[{"toolCallId": "t"}]),
+        copilot("assistant.turn_end", "2"),
+        copilot("session.usage_record", "3", usage={}),
+        copilot("assistant.message", "4", content="done", toolRequests=[]),
+        copilot("assistant.turn_end", "5"),
+    )
+
+    assert told(events) == [("said", "assistant", "done"), ("turn_ended", None, "")]
+
+
+@pytest.mark.parametrize(
+    ("still", "done"),
+    [
+        ("x\n<command with id: s1 is still running>", "x\n<exited with exit code 0>"),
+        (
+            "<command with shellId: s1 is still running after 30 seconds. It hasn't produced output yet.>",
+            "x\n<shellId: s1 completed with exit code 0>",
+        ),
+        ("<command started in background with shellId: s1>", "x\n<shellId: s1 completed with exit code 0>"),
+    ],
+)
+def test_copilot_a_command_that_runs_on_and_words_of_nobody(tmp_path: Path, still: str, done: str) -> None:
     events = read(
         tmp_path / "s9/events.jsonl",
         copilot("user.message", "0", content="go"),

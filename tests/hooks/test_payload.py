@@ -1,5 +1,6 @@
 import json
 import os
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -105,6 +106,23 @@ def test_the_last_reply_is_found_in_the_transcript_of_an_agent_that_does_not_sen
     )
     payload = {"sessionId": "s", "cwd": "/w", "transcriptPath": str(log)}
     assert read_call("copilot", "agentStop", json.dumps(payload).encode()).message == "我没有权限"
+
+
+def test_the_transcript_is_waited_for_until_the_call_itself_stands_in_it(tmp_path: Path) -> None:
+    """Copilot 1.0.102 writes it 0.1 s after it started the hook."""
+    log = tmp_path / "events.jsonl"
+    log.write_text('{"type":"assistant.message","data":{"content":"of the turn before"}}\n')
+    payload = {"sessionId": "s", "cwd": "/w", "transcriptPath": str(log), "timestamp": 1796028638105}
+
+    def write() -> None:
+        with log.open("a") as file:
+            file.write('{"type":"assistant.message","data":{"content":"of this turn"}}\n')
+            file.write('{"type":"hook.start","data":{"input":{"timestamp":1796028638105}}}\n')
+
+    later = threading.Timer(0.05, write)
+    later.start()
+    assert read_call("copilot", "agentStop", json.dumps(payload).encode()).message == "of this turn"
+    later.join()
 
 
 @pytest.mark.parametrize("name", ["events.txt", "missing.jsonl", "folder.jsonl", "pipe.jsonl"])
