@@ -8,7 +8,9 @@ _FENCE = re.compile(r"^[ \t]*(```+|~~~+).*?(?:^[ \t]*\1[ \t]*$|\Z)", re.MULTILIN
 _OPENING = re.compile(r"<([A-Za-z][\w-]*)(?:\s[^<>]*)?>")
 _INLINE_CODE = re.compile(r"`[^`\n]*`")
 _QUOTES = re.compile(r"\"[^\"\n]*\"|“[^”\n]*”|「[^」\n]*」|『[^』\n]*』|‘[^’\n]*’|(?<!\w)'[^'\n]{8,}'(?!\w)")
-QUOTED = "\ufffc"  # stands where something quoted stood
+QUOTED = "\ufffc"  # stands where something quoted stood; the character behind it says which
+_FIRST, _MOST = 0xE000, 0x1900  # such characters are nobody's: the private use area
+_OF = re.compile(f"{QUOTED}([\ue000-\uf8ff])")
 _PASTED = re.compile(
     r"(?:\b(?:error|errors|output|logs?|says?|said|reads?|file|docs?|readme|guidelines?|message|got|gives?|trace\w*"
     r"|wrote|diff|snippet|comment|review|ticket|contents?|from \S+)\b[^:\n]{0,40}"
@@ -23,8 +25,23 @@ _LOG_LINE = re.compile(
 BULLET = re.compile(r"\s*(?:[-*•]|\d+[.)、])\s+")
 
 
-def own_words(message: str) -> str:
-    """Without code, quotations, elements, logs and what follows "the file says:"."""
+def own_words(message: str) -> tuple[str, list[str]]:
+    """Without code, quotations, elements, logs and what follows "the file says:"; and the quotations, see `quoting`."""
+    quotes: list[str] = []
+
+    def masked(quote: re.Match[str]) -> str:
+        quotes.append(quote[0])
+        return QUOTED + chr(_FIRST + (len(quotes) - 1) % _MOST)
+
+    return _QUOTES.sub(masked, _typed(message.replace(QUOTED, " "))), quotes
+
+
+def quoting(text: str, quotes: list[str]) -> str:
+    """A part of own words, with the quotations that stood there."""
+    return _OF.sub(lambda which: quotes[ord(which[1]) - _FIRST], text)
+
+
+def _typed(message: str) -> str:
     text = _without_elements(_FENCE.sub("\n", re.sub(r"[^\S\n]+", " ", message)))
     kept: list[str] = []
     pasted = -1  # up to this block; and from "the file says:" on only the last one is theirs again
@@ -35,7 +52,7 @@ def own_words(message: str) -> str:
         lines = block.split("\n")
         for line in lines:
             if re.match(r"#{1,6} ", line) and len(blocks) > 2:
-                return _QUOTES.sub(QUOTED, "\n".join(kept))  # a document begins
+                return "\n".join(kept)  # a document begins
             if _LOG_LINE.match(line) and not BULLET.match(line):
                 continue
             kept.append(line)
@@ -47,7 +64,7 @@ def own_words(message: str) -> str:
     if len(kept) > 40:  # nobody types that much: the first and last words are theirs
         theirs = [block for block in re.split(r"\n\s*\n", text) if block.strip()]
         text = "\n\n".join((theirs[0], theirs[-1])) if len(theirs) > 1 else ""
-    return _QUOTES.sub(QUOTED, text)
+    return text
 
 
 def _without_elements(text: str) -> str:

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 
 from mdmem.candidates import orders_en, orders_zh
 from mdmem.candidates.orders_en import SURE
-from mdmem.candidates.own_words import BULLET, QUOTED, own_words
+from mdmem.candidates.own_words import BULLET, QUOTED, own_words, quoting
 from mdmem.document.slugs import slug
 
-_MAX_MESSAGE, _MAX_RULE, _MIN_RULE = 20_000, 400, 4
+_MAX_MESSAGE, _MAX_TOLD, _MAX_RULE, _MIN_RULE = 20_000, 4_000, 400, 4
 _MAX_KEY_BYTES = 90
 
 
@@ -33,8 +33,14 @@ class Wish:
 def find(message: str) -> list[Wish]:
     """The lasting wishes of one message, in their order, each once."""
     found: dict[str, Wish] = {}
-    for sentence in _sentences(own_words(message[:_MAX_MESSAGE])):
-        wish = _explicit(sentence) or _ordered(sentence)
+    words, quotes = own_words(message[:_MAX_MESSAGE])
+    told, words = _told(words.strip())
+    for text in told:
+        wish = _remembered(text, quotes)
+        if wish and _MIN_RULE <= len(wish.text) <= _MAX_TOLD:
+            found.setdefault(wish.key, wish)
+    for sentence in _sentences(words):
+        wish = _explicit(sentence, quotes) or _ordered(sentence)
         if wish and _MIN_RULE <= len(wish.text) <= _MAX_RULE:
             found.setdefault(wish.key, wish)
     return list(found.values())
@@ -70,7 +76,7 @@ def _sentences(text: str) -> Iterator[str]:
 def _from_cue(sentence: str) -> str:
     """Of "tag it, and always sign the tags" the second half, unless the first tells a story."""
     cut = _CUE_AFTER.search(sentence)
-    if not cut or not cut.start() or _STORY.match(sentence) or _ordered(sentence) or _explicit(sentence):
+    if not cut or not cut.start() or _STORY.match(sentence) or _ordered(sentence) or _REMEMBER.match(sentence):
         return sentence
     return sentence[cut.end() :]
 
@@ -88,9 +94,43 @@ _REMEMBER = re.compile(
 )
 
 
-def _explicit(sentence: str) -> Wish | None:
+# What follows in the same breath, and is for now: "remember: staging is at x. Also fix the test."
+_FOR_NOW = re.compile(
+    r"(?:also|then|now|next|and now|after that|please|can|could|would|ok|okay|let'?s)\b|另外|然后|现在|接着|请|顺便|帮",
+    re.IGNORECASE,
+)
+
+
+def _told(words: str) -> tuple[list[str], str]:
+    """What a message that begins with `remember:` says is to be remembered, one text each, and what else it says: its
+    first paragraph, or each point of a list there.
+    """
+    begin = _REMEMBER.match(words)
+    if not begin or not begin[0].rstrip().endswith((":", "：")):
+        return [], words
+    paragraph, _, after = words[begin.end() :].partition("\n\n")
+    lines = [line for line in paragraph.split("\n") if line.strip()]
+    if lines and all(BULLET.match(line) for line in lines):
+        return [BULLET.sub("", line, count=1).strip() for line in lines], after
+    cut = next((end.end() for end in _END.finditer(paragraph) if _FOR_NOW.match(paragraph, end.end())), len(paragraph))
+    return [" ".join(paragraph[:cut].split())], f"{paragraph[cut:]}\n\n{after}"
+
+
+def _remembered(text: str, quotes: list[str]) -> Wish | None:
+    """The whole of what a person told, a rule where its first sentence is one."""
+    first = next((piece.strip() for piece in _END.split(text) if piece.strip()), "")
+    if not first or orders_en.is_question(first) or orders_zh.QUESTION.search(first):
+        return None
+    rule = _ordered(first)
+    whole, about = quoting(text, quotes), rule.key.partition(":")[2] if rule else quoting(first, quotes)
+    return _wish("rule" if rule else "fact", whole, about, SURE)
+
+
+def _explicit(sentence: str, quotes: list[str]) -> Wish | None:
     found = _REMEMBER.match(sentence)
     rest = sentence[found.end() :].strip(" ：:，,") if found else ""
+    if found and QUOTED in rest and found[0].rstrip().endswith((":", "：")):
+        rest = quoting(rest, quotes)  # `remember: the "blue" cluster is production`: said in so many words
     if not rest or QUOTED in rest or orders_en.is_question(rest) or orders_zh.QUESTION.search(rest):
         return None
     rule = _ordered(rest)

@@ -105,3 +105,35 @@ def test_no_message_makes_it_raise(text: str) -> None:
     for wish in wishes.find(text):
         assert wish.text.strip()
         assert wish.key.startswith(("rule:", "fact:"))
+
+
+@pytest.mark.parametrize(
+    ("said", "text"),
+    [
+        ('remember: the "green" shop gateway is called loki', 'the "green" shop gateway is called loki'),
+        ("记住：“蓝色”集群是生产环境", "“蓝色”集群是生产环境"),
+        ('First "this", then "that". Remember: always call "prod" by its id', 'always call "prod" by its id'),
+    ],
+)
+def test_what_is_to_be_remembered_may_hold_quotations(said: str, text: str) -> None:
+    assert [wish.text for wish in wishes.find(said)] == [text]
+
+
+@pytest.mark.parametrize(
+    ("said", "texts"),
+    [
+        ("remember: run it from tools; it needs node 20", ["run it from tools; it needs node 20"]),
+        ("remember:\n- staging is at x.example\n- prod is at y", ["staging is at x.example", "prod is at y"]),
+        ("Remember: the port is 5433. Also fix the test.", ["the port is 5433."]),
+        ("记住：域名是 test.acme.cn。端口是 8443。然后修一下测试", ["域名是 test.acme.cn。端口是 8443。"]),
+        (
+            "remember: a.example is the host\nand b.example the mirror",
+            ["a.example is the host and b.example the mirror"],
+        ),
+        ("remember: " + "long words here " * 60, [("long words here " * 60).strip()]),
+        ("remember: staging is x.\n\nAlways sign the tags.", ["staging is x.", "Always sign the tags."]),
+        ("remember: was it port 8080?", []),
+    ],
+)
+def test_all_that_a_message_says_is_to_be_remembered_is_taken(said: str, texts: list[str]) -> None:
+    assert [wish.text for wish in wishes.find(said)] == texts
