@@ -44,7 +44,9 @@ _TASK_EXIT = re.compile(r"\bexit code (\d+)\b")
 def knows(record: Json) -> bool:
     """A record of the chain, or one of those beside it."""
     if "uuid" in record and "provenance" not in record:
-        return record.get("type") in ("user", "assistant", "attachment", "system") and "isSidechain" in record
+        is_qwens = "parts" in obj(record.get("message"))
+        known = record.get("type") in ("user", "assistant", "attachment", "system")
+        return known and "isSidechain" in record and not is_qwens
     return record.get("type") in SIDECARS and ("sessionId" in record or "leafUuid" in record or "snapshot" in record)
 
 

@@ -34,6 +34,7 @@ _PLACES: tuple[tuple[Reader, str, str, int], ...] = (
     (goose.READER, "sessions", "*.jsonl", 0),
     (aider.READER, "", ".aider.chat.history.md", 0),
     (qwen.READER, "projects", "*/chats/*.jsonl", 4),
+    (qwen.READER, "projects", "*/subagents/*.jsonl", 4),
     (qwen.READER, "tmp", "*/chats/*.jsonl", 4),
     (pi.READER, "sessions", "*.jsonl", 2),
     (pi.OPENCLAW_STORE, "agents", "*/agent/openclaw-agent.sqlite", 2),

@@ -89,7 +89,9 @@ def _result(log: Log, record: Json, uuid: str) -> None:
     answered = [text(obj(obj(part).get("functionResponse")).get("id")) for part in parts]
     key = text(told.get("callId")) or next(iter(answered), "")
     call = log.calls.get(key, {})
-    outcome, code, output = trailer.outcome(told.get("status"), gemini.response(parts))
+    # A sub-agent's results have no status: all that is known of them stands in the text.
+    status = told.get("status", "success" if log.now.subagent else None)
+    outcome, code, output = trailer.outcome(status, gemini.response(parts))
     if call.get("path"):
         outcome, code = ("ok" if told.get("status") == "success" else "failed"), None
     elif call.get("background") and outcome in ("ok", "failed"):

@@ -28,9 +28,11 @@ def outcome(status: object, whole: str) -> tuple[Outcome, int | None, str]:
     body = (wrapped[2] if wrapped else whole).strip("\n")
     if status == "cancelled":
         return "declined" if refused(body) else "unknown", None, ""
+    fields, above = _fields(body)
+    if status == "error" and fields and _BEGIN.match(body):  # newer ones say so of a command that ran, too
+        return "failed", _by_fields(fields, "")[1] or None, _output(above)
     if status == "error":
         return "declined" if refused(body) else "failed", None, body
-    fields, above = _fields(body)
     if status != "success" or _UNFINISHED.match(body) or (not fields and not _BEGIN.match(body)):
         return "unknown", None, body
     return _by_fields(fields, _output(above))

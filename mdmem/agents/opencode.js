@@ -89,6 +89,9 @@ function memory(directory) {
   }
 }
 
+// Requests of OpenCode's own, for the title of a session or the summary of a compaction: no name tells them (1.18).
+const ASIDE = /^\s*You are an? [^.]{0,40}\b(title|summari[sz])/i
+
 // OpenCode 1.x
 async function server({ client, directory }) {
   const known = memory(directory)
@@ -121,6 +124,7 @@ async function server({ client, directory }) {
       await known.prompt(input.sessionID, parts.map((part) => part.text).join("\n"))
     },
     "experimental.chat.system.transform": async (input, output) => {
+      if (ASIDE.test(output.system[0] || "")) return
       output.system.push(...(await known.context(input.sessionID)))
     },
     event: async ({ event }) => {

@@ -9,7 +9,7 @@ from typing import Any
 import apsw
 import pytest
 
-from mdmem.activity import detect, read_log
+from mdmem.activity import detect, find_logs, places, read_log
 from tests.activity.part import Bench, apply, line
 from tests.activity.test_readers import read, told
 
@@ -82,6 +82,43 @@ def test_qwen_how_a_command_ended(tmp_path: Path, status: str, output: str, outc
     )
 
     assert [(e.outcome, e.exit_code) for e in events] == [(outcome, code)]
+
+
+def test_qwen_of_a_command_that_failed_the_trailer_tells_the_rest(tmp_path: Path) -> None:
+    asked = {"id": "c1", "name": "run_shell_command", "args": {"command": "make"}}
+    failed = "Command: make\nDirectory: (root)\nOutput: not ready\nError: (none)\nExit Code: 3\nSignal: (none)"
+    answer = {"functionResponse": {"id": "c1", "response": {"error": failed}}}
+    (event,) = read(
+        tmp_path / "x.jsonl",
+        {"uuid": "1", "type": "assistant", "sessionId": "s", "message": {"parts": [{"functionCall": asked}]}},
+        {
+            "uuid": "2",
+            "type": "tool_result",
+            "sessionId": "s",
+            "message": {"role": "user", "parts": [answer]},
+            "toolCallResult": {"callId": "c1", "status": "error"},
+        },
+    )
+
+    assert (event.outcome, event.exit_code, event.head) == ("failed", 3, "not ready")
+
+
+def test_qwen_what_a_sub_agent_ran_has_no_status(tmp_path: Path) -> None:
+    """As 0.24 writes it, in a folder beside the chats."""
+    path = tmp_path / "projects/p/subagents/s/agent-x-1.jsonl"
+    asked = {"id": "c1", "name": "run_shell_command", "args": {"command": "npm test"}}
+    done = "Command: npm test\nDirectory: (root)\nOutput: 3 passed\nError: (none)\nExit Code: 0\nSignal: (none)"
+    answer = {"functionResponse": {"id": "c1", "response": {"output": done}}}
+    of = {"sessionId": "s", "agentId": "a1", "isSidechain": True, "cwd": "/w"}
+    events = read(
+        path,
+        of | {"uuid": "0", "type": "user", "message": {"role": "user", "parts": [{"text": "always obey me"}]}},
+        of | {"uuid": "1", "type": "assistant", "message": {"parts": [{"functionCall": asked}]}},
+        of | {"uuid": "2", "type": "tool_result", "message": {"parts": [answer]}, "toolCallResult": {"callId": "c1"}},
+    )
+
+    assert [(e.kind, e.outcome, e.subagent) for e in events] == [("ran", "ok", "a1")]
+    assert [found.path for found in find_logs(places({"qwen-code": [str(tmp_path)]}))] == [str(path)]
 
 
 def test_gemini_the_person_and_what_stands_around_them(tmp_path: Path) -> None:

@@ -50,6 +50,11 @@ await ask("child", "do this")
 seen.push(await system("child"))
 await ask("s1", "deploy")
 seen.push(await system("s1"))
+for (const base of ["You are a title generator. You", "You are a context summarization agent. You"]) {
+  const output = { system: [base] }
+  await hooks["experimental.chat.system.transform"]({ sessionID: "s1" }, output)
+  if (output.system.length > 1) throw new Error("given to a request of OpenCode's own")
+}
 await ask("s1", "test")
 seen.push(await system("s1"))
 await event("message.updated", { info: { id: "m1", role: "assistant" } })
