@@ -15,6 +15,7 @@ _EDITS = ("replace", "write_file", "edit", "save_file")
 MAX_PROJECTS_CHARS = 4 << 20
 _FINAL = ("success", "error", "cancelled")
 _NOTICES = ("info", "warning", "error")
+_COMPRESSED = re.compile(r"(Context|Chat history) compressed from \d")
 
 
 def knows(record: Json) -> bool:
@@ -99,6 +100,8 @@ def _message(log: Log, message: Json) -> None:
         _user(log, message, record)
     elif kind == "gemini":
         _model(log, message, record)
+    elif kind == "info" and _COMPRESSED.match(text(message.get("content"))):
+        log.compacted(record)
     elif kind not in _NOTICES:
         log.unknown(kind)
 

@@ -52,6 +52,9 @@ log = logging.getLogger(__name__)
 
 # Agents whose logs go by another name than their settings.
 LOG_NAMES = {"gemini": "gemini-cli", "copilot": "copilot-cli", "qwen": "qwen-code"}
+# Agents whose hooks don't tell when a history was compacted, and their names there: what a session was given is to be
+# given again then.
+_COMPACTS_UNSEEN = {"gemini-cli": "gemini"}
 AT_ONCE = 50
 LOOKED_BACK_S = 7 * 24 * 3600.0
 
@@ -78,7 +81,7 @@ class Learning:
 
     def step(self) -> bool:
         """Read a piece of what is new, and file what was found; whether there was anything."""
-        busy = self.tail.poll(self._find)
+        busy = self.tail.poll(self._follow)
         return self.deliver() or busy
 
     def look(self, path: str) -> None:
@@ -174,6 +177,12 @@ class Learning:
             self._file(json.loads(told))
             self.ledger.filed([number])
         return bool(found)
+
+    def _follow(self, events: list[Event], memo: dict[str, Any]) -> list[bytes]:
+        for event in events:
+            if event.kind == "compacted" and event.agent in _COMPACTS_UNSEEN:
+                self.answers.backend.forget_session(_COMPACTS_UNSEEN[event.agent], event.session)
+        return self._find(events, memo)
 
     def _find(self, events: list[Event], _memo: dict[str, Any]) -> list[bytes]:
         found = [one for event in events for one in self.promoter.feed(event)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import queue
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, TypeVar
@@ -84,17 +85,17 @@ class Learner(threading.Thread):
 
     def run(self) -> None:
         lower_priority()
-        pause_s = POLL_S
+        due = time.monotonic() + POLL_S  # however many calls come in between
         while not self.worker.stopping.is_set():
             self.pulse += 1
             try:
-                call = self._calls.get(timeout=pause_s)
+                call = self._calls.get(timeout=max(0.0, due - time.monotonic()))
             except queue.Empty:
                 call = None
             if call is not None:
                 call()
-            elif not self.worker.stopping.is_set():
-                pause_s = self._step()
+            if not self.worker.stopping.is_set() and time.monotonic() >= due:
+                due = time.monotonic() + self._step()
         self._close()
 
     def _step(self) -> float:

@@ -289,3 +289,30 @@ def test_records_of_a_new_kind_are_one_problem_however_many_logs_have_them(home:
         wait_until(lambda: unread() == [], "what was long ago is not told any more")
     finally:
         daemon.stop()
+
+
+def test_what_gemini_compacted_is_given_again(home: Home) -> None:
+    """Its hook before a compaction comes at each request, so only its log says when there was one."""
+    (home.folder / ".gemini").mkdir()
+    home.put("rule.md", "---\ntype: rule\nname: no friday deploys\n---\nNever deploy on a Friday.\n")
+    chat = home.folder / ".gemini/tmp/p/chats/session-1.jsonl"
+    chat.parent.mkdir(parents=True)
+    chat.write_text('{"sessionId": "g-1", "projectHash": "h", "kind": "main"}\n')
+    daemon = Daemon(home)
+    try:
+        daemon.sync()
+        assert home.run("connect", "gemini").code == 0
+        wait_until(lambda: daemon.ask("status")["status"]["learning"], "the logs are followed")
+
+        def given() -> bool:
+            payload = {"session_id": "g-1", "transcript_path": str(chat), "cwd": str(home.work), "prompt": "go on now"}
+            return "Friday" in home.run("hook", "gemini", "BeforeAgent", stdin=json.dumps(payload)).out
+
+        wait_until(given, "it is given")
+        home.run("hook", "gemini", "PreCompress", stdin='{"session_id": "g-1", "trigger": "auto"}')
+        assert not given()
+        with chat.open("a") as log:
+            log.write('{"id": "m1", "type": "info", "content": "Context compressed from 86% to 0%."}\n')
+        wait_until(given, "it is given again")
+    finally:
+        daemon.stop()
