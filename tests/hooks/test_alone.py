@@ -63,6 +63,15 @@ def test_the_guard_is_silent_where_it_cannot_know_whether_it_asked_before() -> N
     assert fire("Stop", last_assistant_message="I have no access.")[0] == ""
 
 
+@pytest.mark.usefixtures("shop")
+def test_the_guard_speaks_where_the_agent_says_whether_it_was_asked_before() -> None:
+    gave_up = {"last_assistant_message": "I can't deploy the shop to staging: no access.", "stop_hook_active": False}
+    printed, said = fire("Stop", **gave_up)
+    assert "make deploy" in json.loads(printed)["reason"]
+    assert said == []
+    assert fire("Stop", **gave_up | {"stop_hook_active": True})[0] == ""
+
+
 @pytest.mark.usefixtures("home")
 def test_no_index_is_told_of() -> None:
     printed, said = fire()
