@@ -9,7 +9,7 @@ import json
 import os
 import re
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from importlib import util
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -304,7 +304,7 @@ def is_disk_trouble(error: BaseException) -> MachineError | None:
     return next((MachineError(what, hint=hint) for kind, what, hint in words if isinstance(error, kind)), None)
 
 
-def marks(values: Sequence[object]) -> str:
+def marks(values: Collection[object]) -> str:
     """A placeholder for each value, for an `IN (...)`."""
     return ", ".join("?" * len(values))
 

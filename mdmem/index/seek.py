@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from mdmem.db import Connection, as_int, marks, scalar
 from mdmem.index.ids import FOLDER_BITS
@@ -14,16 +14,21 @@ _MAX_NEAREST = 4_096  # sqlite-vec takes no greater k
 BM25 = "bm25(memory_fts, 2.0, 1.2, 1.0, 2.0)"
 
 
-def lexical(db: Connection, folder_id: int, expression: str, limit: int) -> list[tuple[int, float]]:
-    """(entry id, score) of the best full-text matches in one folder, best first; a higher score is better.
+def lexical(
+    db: Connection, folder_id: int, expression: str, limit: int, types: Collection[str] = ()
+) -> list[tuple[int, float]]:
+    """(entry id, score) of the best full-text matches in one folder, best first; a higher score is better. Of these
+    types alone, where some are named.
 
-    The bounds on rowid are kept inside FTS5: other folders' rows are never ranked.
+    The bounds on rowid are kept inside FTS5: other folders' rows are never ranked. So are other types': the plus keeps
+    SQLite from asking FTS5 once for each of them.
     """
     low, high = folder_id << FOLDER_BITS, (folder_id + 1) << FOLDER_BITS
+    named = f" AND +rowid IN (SELECT id FROM memory_entry WHERE folder_id = ? AND type IN ({marks(types)}))"
     rows = db.execute(
         f"SELECT rowid, {BM25} AS score FROM memory_fts WHERE memory_fts MATCH ? AND rowid > ? AND rowid < ?"
-        " ORDER BY score LIMIT ?",
-        (expression, low, high, limit),
+        f"{named if types else ''} ORDER BY score LIMIT ?",
+        (expression, low, high, *((folder_id, *types) if types else ()), limit),
     )
     return [(int(row[0]), -float(row[1])) for row in rows]
 

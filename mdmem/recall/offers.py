@@ -52,8 +52,11 @@ class Asking(NamedTuple):
 def offers(asking: Asking, query: Query, now: datetime.datetime, depth: int, degraded: list[str]) -> Offers:
     """What the voices of the query's mode offer, `depth` of a voice and folder. Adds to `degraded` what was missing."""
     seen = _Seen(read.ids_of_domains(asking.db, query.folder_ids, query.hidden_domains))
-    lexical = seen.of(voices.lexical(asking.db, query.text, query.folder_ids, depth), depth)
-    if query.mode == "keyword" or not query.text.strip():
+    alone = query.mode == "keyword" or not query.text.strip()
+    # Of other types nothing is shown; only where voices are weighed against each other do they count.
+    types = query.types if alone else frozenset[str]()
+    lexical = seen.of(voices.lexical(asking.db, query.text, query.folder_ids, depth, types), depth)
+    if alone:
         return Offers(scaled(dict(lexical)), {"lexical": lexical}, seen.whole)
     if query.mode == "semantic":
         return _by_rank(asking, query, depth, lexical, seen, degraded)

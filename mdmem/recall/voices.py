@@ -37,12 +37,14 @@ def exact_keys(db: Connection, text: str, folder_ids: tuple[int, ...]) -> list[i
     return [e.id for e in sorted(found, key=lambda e: (order.get(fold(e.key), 0), e.key, e.scope, e.path))]
 
 
-def lexical(db: Connection, text: str, folder_ids: tuple[int, ...], depth: int = DEPTH) -> Ranked:
-    """(entry id, score) by bm25, best first, `depth` of each folder."""
+def lexical(
+    db: Connection, text: str, folder_ids: tuple[int, ...], depth: int = DEPTH, types: frozenset[str] = frozenset()
+) -> Ranked:
+    """(entry id, score) by bm25, best first, `depth` of each folder; of these types alone, where some are named."""
     expression = match_expression(text)
     if expression is None:
         return []
-    return _merged(db, [seek.lexical(db, folder_id, expression, depth) for folder_id in folder_ids])
+    return _merged(db, [seek.lexical(db, folder_id, expression, depth, types) for folder_id in folder_ids])
 
 
 def semantic(db: Connection, vector: bytes, folder_ids: tuple[int, ...], depth: int = DEPTH) -> Ranked:

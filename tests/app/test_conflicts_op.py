@@ -21,5 +21,6 @@ def test_a_pair_is_told_to_whoever_may_see_both(bed: Bed, here: Answers) -> None
     assert pair["loser"]["description"] == "Port 5432."
     assert ask(here, "conflicts", scope=["agent"])["conflicts"] == []
 
-    object.__setattr__(here.app.settings.recall, "grants", {"builder": {"ops": "none"}})
+    recall = here.app.settings.recall._replace(grants={"builder": {"ops": "none"}})
+    here.app.settings = here.app.settings._replace(recall=recall)
     assert ask(here, "conflicts", agent="builder")["conflicts"] == []

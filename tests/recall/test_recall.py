@@ -216,6 +216,20 @@ def test_as_of_asks_what_held_on_that_day(bed: Bed) -> None:
     assert len(bed.find("words", as_of=moment("2025-01-01"), include_invalid=True)) == 3
 
 
+def test_one_of_a_type_among_many_is_found_by_one_question(bed: Bed, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else a narrow type asks deeper and deeper: what the guard waits for would grow with the number of memories."""
+    for n in range(200):
+        bed.put(f"m{n}.md", memory("deploy the shop " * 3, name=f"deploy shop {n}"))
+    bed.put("it.md", memory("The shop can be reached: deploy.", type="capability"))
+    bed.sync()
+    asked: list[int] = []
+    ranked = Recall._ranked
+    monkeypatch.setattr(Recall, "_ranked", lambda self, *args: asked.append(args[-1]) or ranked(self, *args))
+
+    (hit,) = bed.find("deploy the shop", "keyword", types=frozenset(["capability"]))
+    assert (hit.entry.path, len(asked)) == ("it.md", 1)
+
+
 def test_types_and_domain_narrow(bed: Bed) -> None:
     put_all(
         bed,
