@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import importlib
 import sys
 from collections.abc import Iterable, Sequence
@@ -13,9 +14,10 @@ from mdmem import __version__
 from mdmem.cli import say
 from mdmem.cli.table import COMMANDS, GROUPS
 from mdmem.config.paths import environment, wants_no_color
-from mdmem.errors import AmbiguousError, ChangedError, MdmemError
+from mdmem.errors import AmbiguousError, ChangedError, MachineError, MdmemError
 from mdmem.outputs.text import clean
 
+_REFUSALS = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.EFBIG)
 EPILOG = "Every command that prints data takes --json. `mdmem COMMAND --help` shows examples."
 
 
@@ -96,6 +98,11 @@ def main(args: Sequence[str] | None = None) -> int:
     except (KeyboardInterrupt, click.Abort):
         say.err("")
         return 130
+    except OSError as error:
+        if error.errno not in _REFUSALS:
+            return _fault(error)
+        _close_quietly()
+        return tell(MachineError(str(error.strerror), where=error.filename or "standard output"))
     except Exception as error:  # noqa: BLE001  # the front door
         return _fault(error)
     return code

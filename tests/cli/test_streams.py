@@ -29,6 +29,18 @@ def test_l9_a_closed_pipe_is_silent(home):
     assert said == b""
 
 
+@pytest.mark.parametrize("args", [["list"], ["list", "--json"], ["search", "word"], ["--help"]])
+def test_l9_an_output_that_takes_no_more_is_the_machine_refusing(home, args):
+    home.put("a.md", "word\n")
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "mdmem", *args], env=home.env, stdout=full, stderr=subprocess.PIPE, text=True
+        )
+    assert done.returncode == 6
+    assert "No space left" in done.stderr
+    assert "Exception" not in done.stderr
+
+
 @pytest.mark.parametrize("locale", ["C", "POSIX", "C.UTF-8"])
 def test_l9_f12_every_locale_gets_an_answer(home, locale):
     home.put("ü.md", "Grüße 部署 \u202e.\n")
