@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.conftest import Daemon
+from tests.conftest import Daemon, Home
 
 
 def test_set_keeps_comments_and_checks_first(home, call):
@@ -88,3 +88,16 @@ def test_a_real_vector_is_made(home, call, monkeypatch):
 
     assert done.json["dimension"] == 384
     assert done.json["ms"] > 0
+
+
+@pytest.mark.parametrize("text", ["[watch\n", "[watch]\nquiet_ms = 0\n"])
+def test_a_config_that_is_broken_under_a_running_daemon_is_told_by_status(
+    home: Home, daemon: Daemon, text: str
+) -> None:
+    config = home.mdmem / "config.toml"
+    config.write_text(text)
+    done = home.run("status", "--json")
+    (problem,) = done.json["problems"]
+    assert (done.code, problem["code"], problem["path"]) == (1, "config-broken", str(config))
+    config.write_text("")
+    assert home.run("status", "--json").json["problems"] == []
