@@ -14,7 +14,8 @@ from mdmem.activity.log import refused
 _FIELD = re.compile(r"(Error|Exit Code|Signal|Background PIDs|Process Group PGID): ?(.*)")
 _BEGIN = re.compile(r"(Command|Directory|Output|Stdout): ?")
 _UNFINISHED = re.compile(
-    r"(Command|Background|Process|Shell)\b[^\n]*\b(background|timed out|timeout|cancelled|canceled|started with PID)\b"
+    r"(Command|Background|Process|Shell)\b(?!:)[^\n]*"
+    r"\b(background|timed out|timeout|cancelled|canceled|started with PID)\b"
     r"|\[Operation Cancelled\]|Operation cancelled",
     re.IGNORECASE,
 )

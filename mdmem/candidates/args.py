@@ -59,6 +59,8 @@ def is_dry(args: Args, argv: tuple[str, ...], env: tuple[str, ...], rules: Rules
     words = args.words[:1] if tool.stops else args.words
     if any(word in asked for word in words) or "help" in words[:1] + words[-1:]:
         return True
+    if args.words == ("version",) and args.program != "changeset":  # `npm version patch` does more
+        return True
     return any(_TRUE_ENV.match(word) for word in (*argv, *env))
 
 

@@ -39,8 +39,22 @@ _LEAD = re.compile(
         "one_more_thing one_thing remember_that remember again then well just finally in_general generally as_a_rule",
         "thanks i_want_you_to i_need_you_to i'd_like_you_to you_should you_must you_have_to you_need_to be_sure_to",
         "make_sure_to make_sure_that_you make_sure_you we_should we_must we_have_to let's lets",
+        "don't_forget dont_forget do_not_forget for_the_future",
     )
     + r"|you(?= (?:always|never)))\b[\s,:!—–-]*)*",
+    re.IGNORECASE,
+)
+_TYPOS = ((re.compile(r"\b(?:allways|alwyas|alwasy|alwys|aways)\b", re.IGNORECASE), "always"),
+          (re.compile(r"\b(?:nevr|neevr|nver|nerver)\b", re.IGNORECASE), "never"))  # fmt: skip
+# `As a standing rule: …`, `Rule for this repo, please keep it: …`: whatever follows is meant to last.
+_RULE = re.compile(
+    r"(?:as |here'?s |here is |and |but |new |another |one more |an? |the |my |our |general |standing |hard |house "
+    r"|team |project |simple )*(?:rules?|policy|convention)(?: of thumb)?"
+    r"(?: (?:from )?(?:now on|here on)"
+    r"| (?:for|in) (?:(?:this|the|our|my|all)(?: of our| my)? (?:repo\w*|projects?|code ?base|team|future|code"
+    r"|work\w*)"
+    r"|everyone|everything|you|us|all of us|here))?"
+    r"(?:, (?:please |pls )?(?:keep|remember|follow|note|mind)[\w ]{0,12})?\s*:\s+(?=[^\W\d_])",
     re.IGNORECASE,
 )
 # Not for ever: this task, this hour, until something.
@@ -97,7 +111,7 @@ _CUES = tuple(
         (r"(?:must|should) (?:always|never) ", SURE),
         (
             r"(?:from (?:now|here|today) on(?: out)?|going forward|henceforth|in (?:the )?future)\b[,:]?\s+"
-            r"(?:please )?",
+            r"(?:please |always |never |also |you (?:always |must |should )?)*",
             SURE,
         ),
         (
@@ -130,7 +144,10 @@ def is_question(sentence: str) -> bool:
 
 def order(sentence: str, where: re.Pattern[str]) -> Order | None:
     """`where`: what may stand before an order to say that it holds everywhere."""
-    body = _LEAD.sub("", sentence, count=1)
+    for typo, word in _TYPOS:
+        sentence = typo.sub(word, sentence)
+    named = _RULE.match(sentence)
+    body = _LEAD.sub("", sentence[named.end() :] if named else sentence, count=1)
     if not body or QUOTED in body[:30] or _ONE_OFF.search(_FROM_NOW.sub("", body)) or is_question(body):
         return None
     core = where.sub("", body, count=1)
@@ -140,8 +157,8 @@ def order(sentence: str, where: re.Pattern[str]) -> Order | None:
             unclear = _UNNAMED.match(core, found.end())
             return Order(body, _about(body), WEAK if unclear else confidence)
     if any((found := cue.match(core)) and _commands_barely(found, core) for cue in _BARE_CUES):
-        return Order(body, _about(body), WEAK)
-    return None
+        return Order(body, _about(body), LIKELY if named else WEAK)
+    return Order(body, _about(body), LIKELY) if named and len(body.split()) >= 3 else None
 
 
 def _commands(found: re.Match[str], text: str) -> bool:
@@ -161,8 +178,14 @@ def _commands_barely(found: re.Match[str], text: str) -> bool:
     return _commands(found, text)
 
 
+_BEFORE_IT = re.compile(
+    r"(?:from (?:now|here|today) on(?: out)?|going forward|henceforth|in (?:the )?future)\b[,:]?\s+", re.IGNORECASE
+)
+
+
 def _about(text: str) -> str:
     """What "Never push to main directly, please." is about: never push to main."""
+    text = _BEFORE_IT.sub("", text, count=1)
     first = re.split(r"[:;,.!—–(]|\s-\s|\bunless\b|\bbecause\b|\bsince\b|\bso that\b", text, maxsplit=1)[0]
     first = first if len(first.split()) >= 3 else text
     low = re.sub(r"\b(?:do not|don'?t)(?: ever)?\b|\bnever ever\b|\bmust (?:not|never)\b", "never", first.lower())

@@ -21,6 +21,10 @@ QUESTION = re.compile(
     r"[?？]|[吗呢嘛么](?:[。！!，,\s]|\Z)|哪[个里些]|"
     + _any("为什么 为啥 怎么 是不是 能不能 要不要 会不会 可不可以 有没有 是否 难道 什么时候 多少")
 )
+# 规则：…, 定个规矩：…: whatever follows is meant to last.
+_RULE = re.compile(
+    r"(?:另外|还有|再|那|我们|咱们|给你|加|定|立|有|一|个|条|项|新|的|团队|项目)*(?:规则|规矩|约定|规定|原则|惯例)[^，。:：]{0,6}[:：]\s*"
+)
 _ONE_OFF = re.compile(
     r"这个(?:文件|分支|任务|PR|函数|改动|问题|提交)|"
     + _any(
@@ -58,12 +62,14 @@ _IDLE = re.compile(_any("紧 用 客气 好意思 急 担心 怕 慌 管它 管�
 
 
 def order(sentence: str) -> Order | None:
-    body = sentence[_LEAD.match(sentence).end() :].strip()  # type: ignore[union-attr]  # it meets the empty text
+    named = _RULE.match(sentence)
+    rest = sentence[named.end() :] if named else sentence
+    body = rest[_LEAD.match(rest).end() :].strip()  # type: ignore[union-attr]  # it meets the empty text
     if not body or QUOTED in body or QUESTION.search(body) or _STORY.search(body) or _TASK.match(body):
         return None
     if _ONE_OFF.search(_LASTING.sub("", body)):
         return None
-    confidence = _confidence(body)
+    confidence = _confidence(body) or (LIKELY if named and len(body) >= 5 else 0.0)
     first = re.split(r"[，,。；;：:（(]", body, maxsplit=1)[0]
     return Order(body, first if len(first) >= 5 else body, confidence) if confidence else None
 

@@ -134,9 +134,10 @@ _WHOLE = frozenset("test tests src spec specs __tests__ lib app run discover . *
 
 
 def task_part(name: str, project: str, known: Mapping[str, str]) -> str:
-    """What the name of a task says beyond its kind: `test:unit` is unit, `deploy-docs` docs."""
+    """What the name of a task says beyond its kind: `test:unit` is unit, `smoke-test` smoke."""
     name = re.sub(r"\.(?:sh|py|rb|[mc]?[jt]s|ps1)\Z", "", basename(name))
-    parts = re.split(r"[-:_.]+", name)[1:]
+    parts = re.split(r"[-:_.]+", name)
+    parts = parts[:-1] if parts[-1].lower() in ("test", "tests") else parts[1:]  # `smoke-test`, `test-smoke`
     plain = {"all", "ci", "run", "js", "py", "sh", "deploy", "build", "test", "prod"}
     own = [p for p in parts if p.lower() not in known and p.lower() not in plain and p.lower() not in project.lower()]
     return "-".join(own)

@@ -16,6 +16,7 @@ from tests.activity.test_readers import read, told
 # --- Gemini CLI and Qwen Code ------------------------------------------------------------------------------------
 
 TRAILERS = [
+    ("success", "Command: timeout 30 ping\nDirectory: (root)\nOutput: PONG\nError: (none)\nExit Code: 0", "ok", 0),
     ("success", "Output: fine\nProcess Group PGID: 1", "ok", 0),
     ("success", "<untrusted_context>\nOutput: fine\nProcess Group PGID: 1\n</untrusted_context>", "ok", 0),
     ("success", "Output: x\nExit Code: 2\nProcess Group PGID: 1", "failed", 2),
