@@ -17,8 +17,8 @@ _BEGINNING = r"(?:(?<![A-Za-z0-9_-])|(?<=\\[nrt]))"
 class Rule(NamedTuple):
     """One kind of secret.
 
-    `near`: words, one of which stands in it; `back`: characters of it before that word; `screen`: for which texts it is
-    tried, as the table says.
+    `near`: words, one of which stands in it; `back`: characters of it before that word; `needs`: characters, one of
+    which it takes; `screen`: for which texts it is tried, as the table says.
     """
 
     kind: str
@@ -27,6 +27,7 @@ class Rule(NamedTuple):
     pattern: str
     fold: bool
     back: int
+    needs: str
     screen: str
     check: Callable[[str], bool]
 
@@ -49,6 +50,7 @@ def load_rules() -> tuple[Rule, ...]:
             pattern=row["pattern"] if row.get("inside") else _BEGINNING + row["pattern"],
             fold=row.get("fold", False),
             back=row.get("back", 0),
+            needs=row.get("needs", ""),
             screen=row.get("screen", "run"),
             check=CHECKS[row.get("check", "any")],
         )

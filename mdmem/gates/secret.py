@@ -63,7 +63,13 @@ def _of_screen(screen: str, text: str, folded: str, looked_at: str) -> list[Foun
     """What the rules of one screen find, of those with a word in `looked_at`, or, where they fold, in `folded`."""
     hits = [(near, rules, text) for near, rules in rules_near(screen, fold=False) if near in looked_at]
     hits += [(near, rules, folded) for near, rules in rules_near(screen, fold=True) if near in folded]
-    return [found for near, rules, where in hits for rule in rules for found in _of_rule(rule, near, text, where)]
+    return [
+        found
+        for near, rules, where in hits
+        for rule in rules
+        if not rule.needs or any(sign in text for sign in rule.needs)
+        for found in _of_rule(rule, near, text, where)
+    ]
 
 
 def _of_rule(rule: Rule, near: str, text: str, where: str) -> Iterator[Found]:
