@@ -6,7 +6,6 @@ there, bounded, and gives nothing back.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -73,26 +72,32 @@ def _of_screen(screen: str, text: str, folded: str, looked_at: str) -> list[Foun
 
 
 def _of_rule(rule: Rule, near: str, text: str, where: str) -> Iterator[Found]:
-    find, match_at, step, back = where.find, rule.compiled().match, len(near), rule.back
+    pattern = rule.compiled()
+    find, match_at, step, back = where.find, pattern.match, len(near), rule.back
+    group = "value" if "value" in pattern.groupindex else 0
+    judged: dict[str, tuple[int, int] | None] = {}  # what is written again and again is judged once
     at = find(near)
     while at >= 0:
         match = match_at(text, at - back if at > back else 0)
         end = at + step
         if match is not None:
-            start, stop = _value(match)
-            value = text[start:stop]
-            if value and rule.check(value) and is_real(value):
-                yield start, stop, rule.kind, rule.level
+            raw = match[group]
+            if raw not in judged:
+                judged[raw] = _secret_in(raw, rule, whole=not group)
+            secret = judged[raw]
+            if secret is not None:
+                start = match.start(group)
+                yield start + secret[0], start + secret[1], rule.kind, rule.level
             end = max(end, match.end())  # also where it is none: no character is looked at twice by a rule
         at = find(near, end)
 
 
-def _value(match: re.Match[str]) -> tuple[int, int]:
-    if "value" not in match.re.groupindex:
-        return match.span()
-    raw = match["value"]
-    value = bare(raw)
-    start = match.start("value") + raw.find(value)
+def _secret_in(raw: str, rule: Rule, *, whole: bool) -> tuple[int, int] | None:
+    """Where in a match the secret begins and ends; None where it is none."""
+    value = raw if whole else bare(raw)
+    if not (value and rule.check(value) and is_real(value)):
+        return None
+    start = raw.find(value)
     return start, start + len(value)
 
 
