@@ -57,6 +57,50 @@ _RULE = re.compile(
     r"(?:, (?:please |pls )?(?:keep|remember|follow|note|mind)[\w ]{0,12})?\s*:\s+(?=[^\W\d_])",
     re.IGNORECASE,
 )
+# What says that something is meant to last; and where it is meant to hold, which a task of today may say, too.
+_TIME = (
+    r"(?:\b(?:from (?:now|here|today) on|going forward|henceforth|for (?:the|all) future|for good"
+    r"|without exception|as an? (?:\w+ )?(?:rule|policy|habit)|as a matter of principle|(?:every|each) time"
+    r"|(?:that|this|it|which)(?:'?s| is) (?:our|the|a)(?: \w+)? (?:convention|rule|policy|standard)"
+    r"|(?:our|team) (?:convention|policy|standard)(?=[.,!;]|$)|how (?:we|i) (?:do (?:it|this|things)|work)"
+    r"|make it a habit|here and later|by convention|we agreed|(?:one )?general (?:thing|request|rule)"
+    r"|standing instructions?)|[,.] (?:always|ever)\W*$|\balways\W*$)"
+)
+_SPOTS = r"(?:repos?|repositor(?:y|ies)|projects?|code ?base|company|team|org|code|services?|tables)"
+_PLACE = (
+    r"\b(?:across (?:all|every)|everywhere|for all (?:my|our|new|future) "
+    r"|in (?:this|our|my|every|all|the (?:whole|entire))"
+    rf"(?: of)?(?: our| my| the| new)? (?:\w+ )?{_SPOTS}\b|(?:holds|goes|applies) (?:for|to) (?:all|every|the whole))"
+)
+_LASTS, _HOLDS = re.compile(_TIME, re.IGNORECASE), re.compile(_PLACE, re.IGNORECASE)
+_LASTING_LEAD = re.compile(rf"[^:.!?]{{0,60}}(?:{_TIME}|{_PLACE})[^:.!?]{{0,25}}:\s+(?=[^\W\d_])", re.IGNORECASE)
+# An order in form: what must not or must be, what we or I do or want, what holds for all, a verb at the beginning.
+# Where only a place says that it lasts, no form that a story or a task may have, too.
+_FIRM = (
+    r"(?:do not|don'?t|never|always|avoid|prefer|stick (?:to|with))\b"
+    r"|(?:we|i) (?:strictly )?(?:do not|don'?t|never|always|only|prefer)\b"
+    r"|(?:nobody|no one|everything|everyone|each|every|all|any) .{2,60}? (?:must|should|has to|have to|may not"
+    r"|gets? an?|goes? (?:into|in|through)) "
+)
+_FORMS = (
+    r"(?:we|i) (?:use|write|want|like|keep|store|wrap|run|test|sign|review|support)\b"
+    r"|no \w|(?:nobody|no one|everything|everyone|each|every|all|any) (?!time |day|week|now|the time)\w"
+    r"|(?!(?:it|this|that|he|she|they|there|the (?:bug|error|build|page|app|test|job|pipeline))\b)[\w' -]{2,50}? "
+    r"(?:must|have to|has to|needs? (?:to|an?)|should|may not|(?:is|are) (?:always|never|wrapped|written|stored|named"
+    r"|kept|in|built)|always (?:start|go|end|use|come|live)|stays?|go(?:es)? (?:into|in|through)) "
+    r"|(?:stop|use|keep|run|wrap|write|put|name|format|sort|document|commit|tag|sign|answer|reply|show|ask|tell|start"
+    r"|begin|end|make|follow|respect|check|update|squash|rebase|pin|log|store|round|speak|spell|indent|leave|treat"
+    r"|limit)\b"
+)
+_POLITELY = r"(?:(?:please|pls|so|just|then|in general,?|i'?d like you to) )*"
+_IS_FIRM = re.compile(f"{_POLITELY}(?:{_FIRM})", re.IGNORECASE)
+_IS_ORDER = re.compile(f"{_POLITELY}(?:{_FIRM}|{_FORMS})", re.IGNORECASE)
+_HABIT = re.compile(  # said once, meant for ever
+    r"(?:(?:please|pls) )*(?:no more [\w.'-]+ (?:in|on|for|to) |stop (?:adding|writing|putting|creating|answering"
+    r"|saying"
+    r"|apologi[sz]ing|asking|starting|ending|importing|inventing|calling) |(?:please |pls )?make it a habit to )",
+    re.IGNORECASE,
+)
 # Not for ever: this task, this hour, until something.
 _ONE_OFF = re.compile(
     r"\b(?:"
@@ -66,7 +110,7 @@ _ONE_OFF = re.compile(
     )
     + r"|now\b|this (?:week|morning|afternoon|session|pr|branch|task|change|commit|ticket|sprint|run|once|one)"
     r"|in this (?:pr|change|task)|until (?:i|we|the|it|then)\b|the (?:last|next|first) (?:one|time|commit)"
-    r"|(?:so|before|until) i can)",
+    r"|(?:so|before|until) i can|, (?:just|only) (?:explain|tell|show|answer|look|read)\b)",
     re.IGNORECASE,
 )
 _FROM_NOW = re.compile(r"from (?:now|here|today) on(?: out)?", re.IGNORECASE)
@@ -146,9 +190,9 @@ def order(sentence: str, where: re.Pattern[str]) -> Order | None:
     """`where`: what may stand before an order to say that it holds everywhere."""
     for typo, word in _TYPOS:
         sentence = typo.sub(word, sentence)
-    named = _RULE.match(sentence)
+    named = _RULE.match(sentence) or _LASTING_LEAD.match(sentence)
     body = _LEAD.sub("", sentence[named.end() :] if named else sentence, count=1)
-    if not body or QUOTED in body[:30] or _ONE_OFF.search(_FROM_NOW.sub("", body)) or is_question(body):
+    if not body or QUOTED in body[:3] or _ONE_OFF.search(_FROM_NOW.sub("", body)) or is_question(body):
         return None
     core = where.sub("", body, count=1)
     for cue, confidence in _CUES:
@@ -156,9 +200,18 @@ def order(sentence: str, where: re.Pattern[str]) -> Order | None:
         if found and _commands(found, core):
             unclear = _UNNAMED.match(core, found.end())
             return Order(body, _about(body), WEAK if unclear else confidence)
+    if _HABIT.match(core) or _is_lasting(sentence, core):
+        return Order(body, _about(body), LIKELY)
     if any((found := cue.match(core)) and _commands_barely(found, core) for cue in _BARE_CUES):
         return Order(body, _about(body), LIKELY if named else WEAK)
     return Order(body, _about(body), LIKELY) if named and len(body.split()) >= 3 else None
+
+
+def _is_lasting(sentence: str, order: str) -> bool:
+    """An order with a word of time or habit, or one that is general by itself and says where it holds."""
+    if _LASTS.search(sentence):
+        return bool(_IS_ORDER.match(order))
+    return bool(_HOLDS.search(sentence) and _IS_FIRM.match(order))
 
 
 def _commands(found: re.Match[str], text: str) -> bool:

@@ -6,6 +6,7 @@ import re
 
 from mdmem.candidates.orders_en import LIKELY, SURE, WEAK, Order
 from mdmem.candidates.own_words import QUOTED
+from mdmem.document.han import simple_characters
 
 
 def _any(words: str) -> str:
@@ -24,7 +25,20 @@ QUESTION = re.compile(
 # 规则：…, 定个规矩：…: whatever follows is meant to last.
 _RULE = re.compile(
     r"(?:另外|还有|再|那|我们|咱们|给你|加|定|立|有|一|个|条|项|新|的|团队|项目)*(?:规则|规矩|约定|规定|原则|惯例)[^，。:：]{0,6}[:：]\s*"
+    r"|[^，。:：]{0,8}(?:再说一遍|强调一下|说个规矩|定个规矩|惯例是)[:：，,]?\s*"
 )
+# What says that something is meant to last, or for everything; and what makes an order of it.
+_MARK = re.compile(
+    r"统一|长期有效|每次都|以后也|今后[^，。]{0,8}也|一直(?:用|遵守|保持)|都保持|整个(?:项目|仓库)|所有(?:服务|项目|仓库|接口)"
+    r"|(?:公司|团队|项目|仓库)(?:里|中|内|的)?[^，。]{0,6}(?:不|只|都|惯例|统一)|永远由|全部(?:用|要)|惯例"
+)
+_DIRECT = re.compile(r"不允许|不准|不得|不用|别|不要|都?要|用|必须|只|不能|由|保持|遵守|写")
+# 以后 inside of a sentence: 单个文件以后都别超过 500 行.
+_LASTING_INSIDE = re.compile(
+    r"[^，。]{1,10}(?:以后|今后|往后)(?:[都也](?!不?会|没|不是|能|可以|行|好)|一律|别|不要|不准|必须|统一|全部|只)"
+)
+# "…，以后都用 x": the second half is the order.
+CUE = re.compile(r"[，,；;]\s*(?=[^，,。]{0,8}(?:以后|今后|从现在起|顺便说|规矩|永远|绝对|统一|每次|一律|另外))")
 _ONE_OFF = re.compile(
     r"这个(?:文件|分支|任务|PR|函数|改动|问题|提交)|"
     + _any(
@@ -36,6 +50,7 @@ _ONE_OFF = re.compile(
 # Told, guessed or described, not asked for.
 _STORY = re.compile(
     r"(?:他|她|它|有人|同事|老板|客户|文档|报错|日志|提示|系统|编译器)[^，。]{0,6}(?:说|提示|显示|写着|写了|里写|要求|报)"
+    r"|[，,。]\s*(?:帮我|快|请|按这个|照此|照这个)[^，。]{0,6}(?:修改|实现|实作|改|写|处理|调整|补)"
     r"|必须是[^要]|了一下?$|禁止[^，。]{1,6}的[^，。]{1,6}(?:返回|显示|是|会|报|跳|变)"
     r"|[，,。]\s*(?:帮我|快|请)?(?:查|看|修|改|优化|处理|解决|排查)(?:一下|看|下|查)|"
     + _any("原来 好像 应该是 可能 估计 据说 看起来 似乎 居然 竟然 怪不得 之前总 才能 一直没")
@@ -62,30 +77,35 @@ _IDLE = re.compile(_any("紧 用 客气 好意思 急 担心 怕 慌 管它 管�
 
 
 def order(sentence: str) -> Order | None:
-    named = _RULE.match(sentence)
-    rest = sentence[named.end() :] if named else sentence
-    body = rest[_LEAD.match(rest).end() :].strip()  # type: ignore[union-attr]  # it meets the empty text
+    plain = simple_characters(sentence)  # as long: what is found in it stands at the same place in the sentence
+    named = _RULE.match(plain)
+    lead = _LEAD.match(plain, named.end() if named else 0)
+    start = lead.end() if lead else 0
+    body = plain[start:].strip()
     if not body or QUOTED in body or QUESTION.search(body) or _STORY.search(body) or _TASK.match(body):
         return None
     if _ONE_OFF.search(_LASTING.sub("", body)):
         return None
     confidence = _confidence(body) or (LIKELY if named and len(body) >= 5 else 0.0)
     first = re.split(r"[，,。；;：:（(]", body, maxsplit=1)[0]
-    return Order(body, first if len(first) >= 5 else body, confidence) if confidence else None
+    return Order(sentence[start:].strip(), first if len(first) >= 5 else body, confidence) if confidence else None
 
 
 def _confidence(body: str) -> float:
     if lasting := _LASTING.match(body):
         rest = body[lasting.end() :]
         return SURE if len(rest) >= 3 and not _LATER.match(rest) else 0.0
-    if _STRONG.search(body):
+    if _STRONG.search(body) or _LASTING_INSIDE.match(body):
         return SURE
     if found := _MUST.search(body):
-        return LIKELY if len(body) - found.end() >= 2 and not _OF_SOMEBODY.match(body) else 0.0
+        return LIKELY if len(body) - found.end() >= 2 and not re.match(r"我(?!们)|这|那|它|他", body) else 0.0
     if found := _BARE.match(body):
         rest = body[found.end() :]
-        return WEAK if len(rest) >= 3 and not _IDLE.match(rest) and not _POINTING.search(rest) else 0.0
-    return 0.0
+        weak = WEAK if len(rest) >= 3 and not _IDLE.match(rest) and not _POINTING.search(rest) else 0.0
+        return LIKELY if weak and _MARK.search(body) else weak
+    return (
+        LIKELY if _MARK.search(body) and _DIRECT.search(body) and not re.match(r"我(?!们)|这|那|它|他", body) else 0.0
+    )
 
 
 _POINTING = re.compile(r"这|那|它")

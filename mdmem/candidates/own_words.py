@@ -13,7 +13,7 @@ _FIRST, _MOST = 0xE000, 0x1900  # such characters are nobody's: the private use 
 _OF = re.compile(f"{QUOTED}([\ue000-\uf8ff])")
 _PASTED = re.compile(
     r"(?:\b(?:error|errors|output|logs?|says?|said|reads?|file|docs?|readme|guidelines?|message|got|gives?|trace\w*"
-    r"|wrote|diff|snippet|comment|review|ticket|contents?|from \S+)\b[^:\n]{0,40}"
+    r"|wrote|rules? (?:we|they|i) (?:get|have|use)|diff|snippet|comment|review|ticket|contents?|from \S+)\b[^:\n]{0,40}"
     r"|(?:报错|日志|输出|内容|如下|文件|文档|说明|提示|写着|显示|原文|评论|是这样)[^:：\n]{0,12})[:：]\s*$",
     re.IGNORECASE,
 )

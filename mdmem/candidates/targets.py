@@ -124,13 +124,17 @@ def paths(words: Iterable[str]) -> tuple[str, bool, bool]:
         part = basename(word.removesuffix("...").rstrip("/."))
         if not part or part.lower() in _WHOLE or "=" in word:
             continue
-        is_file = bool(re.search(r"\.\w{1,5}\Z", part))
+        is_file = bool(re.search(r"\.\w{1,5}\Z", part)) and not _WHOLE_PROJECT.search(part)
         files |= is_file
         added.append(re.sub(r"(?:[._-](?:test|spec)s?)?\.\w{1,5}\Z", "", part) if is_file else part)
     return ("-".join(added) if len(added) <= 2 else added[0]), files, False
 
 
 _WHOLE = frozenset("test tests src spec specs __tests__ lib app run discover . * **".split())
+
+
+# Files that stand for all of a project.
+_WHOLE_PROJECT = re.compile(r"\.(?:slnx?|[cfv]b?sproj|vcxproj|proj|toml|ya?ml|json|mk|ninja)\Z")
 
 
 def task_part(name: str, project: str, known: Mapping[str, str]) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from mdmem.candidates import orders_en, orders_zh
 from mdmem.candidates.orders_en import SURE
@@ -41,6 +41,7 @@ def find(message: str) -> list[Wish]:
             found.setdefault(wish.key, wish)
     for sentence in _sentences(words):
         wish = _explicit(sentence, quotes) or _ordered(sentence)
+        wish = wish and replace(wish, text=quoting(wish.text, quotes))
         if wish and _MIN_RULE <= len(wish.text) <= _MAX_RULE:
             found.setdefault(wish.key, wish)
     return list(found.values())
@@ -70,13 +71,21 @@ def _sentences(text: str) -> Iterator[str]:
         sentence = BULLET.sub("", piece, count=1).strip(" \t\r\n*_-—–")
         if not sentence or (not _is_chinese(sentence) and orders_en.is_question(sentence)):
             continue
-        yield sentence if _is_chinese(sentence) else _from_cue(sentence)
+        yield _from_chinese_cue(sentence) if _is_chinese(sentence) else _from_cue(sentence)
 
 
 def _from_cue(sentence: str) -> str:
     """Of "tag it, and always sign the tags" the second half, unless the first tells a story."""
     cut = _CUE_AFTER.search(sentence)
     if not cut or not cut.start() or _STORY.match(sentence) or _ordered(sentence) or _REMEMBER.match(sentence):
+        return sentence
+    return sentence[cut.end() :]
+
+
+def _from_chinese_cue(sentence: str) -> str:
+    """Of "修一下这个，以后都用 x" the second half, unless the whole is an order."""
+    cut = orders_zh.CUE.search(sentence)
+    if not cut or _REMEMBER.match(sentence) or _ordered(sentence):
         return sentence
     return sentence[cut.end() :]
 
@@ -89,7 +98,7 @@ def _is_chinese(text: str) -> bool:
 _REMEMBER = re.compile(
     r"(?:please |and |also |ok,? |另外|还有|请|麻烦|对了|，|,|\s)*"
     r"(?:(?:remember|note to self|keep in mind|memori[sz]e)(?: this| that)?\s*[:：]|remember that\b"
-    r"|(?:记住|记下来?|记一下|牢记)(?:了|一下|这[条点个])?\s*[:：，,、\s]|记住(?=[^了吗没\s]{4,}))\s*",
+    r"|(?:记住|記住|记下来?|記下來?|记一下|記一下|牢记|牢記)(?:了|一下|这[条点个])?\s*[:：，,、\s]|[记記]住(?=[^了吗嗎没沒\s]{4,}))\s*",
     re.IGNORECASE,
 )
 
