@@ -59,7 +59,11 @@ _RULE = re.compile(
 )
 # What says that something is meant to last; and where it is meant to hold, which a task of today may say, too.
 _TIME = (
-    r"(?:\b(?:from (?:now|here|today) on|going forward|henceforth|for (?:the|all) future|for good"
+    r"(?:\b(?:from (?:now|here|today|this point) on|(?:in|for) (?:all|any) (?:of )?(?:your |the )?(?:future|later)"
+    r"|every time after|all the times after|(?:now|today) (?:and|or) later|in (?:any|every|other"
+    r"|later) (?:conversation|session)s?"
+    r"|for as long as|until i (?:tell|say)|permanent(?:ly)?|from here on out|going forward|henceforth|for (?:the"
+    r"|all) future|for good"
     r"|without exception|as an? (?:\w+ )?(?:rule|policy|habit)|as a matter of principle|(?:every|each) time"
     r"|(?:that|this|it|which)(?:'?s| is) (?:our|the|a)(?: \w+)? (?:convention|rule|policy|standard)"
     r"|(?:our|team) (?:convention|policy|standard)(?=[.,!;]|$)|how (?:we|i) (?:do (?:it|this|things)|work)"
@@ -79,13 +83,14 @@ _LASTING_LEAD = re.compile(rf"[^:.!?]{{0,60}}(?:{_TIME}|{_PLACE})[^:.!?]{{0,25}}
 _FIRM = (
     r"(?:do not|don'?t|never|always|avoid|prefer|stick (?:to|with))\b"
     r"|(?:we|i) (?:strictly )?(?:do not|don'?t|never|always|only|prefer)\b"
-    r"|(?:nobody|no one|everything|everyone|each|every|all|any) .{2,60}? (?:must|should|has to|have to|may not"
+    r"|(?:nobody|no one|nothing|everything|everyone|each|every|all|any) .{2,60}? (?:must|should|has to|have to|may not"
     r"|gets? an?|goes? (?:into|in|through)) "
 )
 _FORMS = (
     r"(?:we|i) (?:use|write|want|like|keep|store|wrap|run|test|sign|review|support)\b"
-    r"|no \w|(?:nobody|no one|everything|everyone|each|every|all|any) (?!time |day|week|now|the time)\w"
-    r"|(?!(?:it|this|that|he|she|they|there|the (?:bug|error|build|page|app|test|job|pipeline))\b)[\w' -]{2,50}? "
+    r"|no \w|you (?:are not|must not|may not|should not|shouldn'?t)\b|(?:nobody|no one|nothing|everything|everyone"
+    r"|each|every|all|any) (?!time |day|week|now|the time)\w"
+    r"|(?!(?:it|this|that|he|she|they|there|the|a|an)\b)[\w' -]{2,50}? "
     r"(?:must|have to|has to|needs? (?:to|an?)|should|may not|(?:is|are) (?:always|never|wrapped|written|stored|named"
     r"|kept|in|built)|always (?:start|go|end|use|come|live)|stays?|go(?:es)? (?:into|in|through)) "
     r"|(?:stop|use|keep|run|wrap|write|put|name|format|sort|document|commit|tag|sign|answer|reply|show|ask|tell|start"
@@ -113,7 +118,12 @@ _ONE_OFF = re.compile(
     r"|(?:so|before|until) i can|, (?:just|only) (?:explain|tell|show|answer|look|read)\b)",
     re.IGNORECASE,
 )
-_FROM_NOW = re.compile(r"from (?:now|here|today) on(?: out)?", re.IGNORECASE)
+# That it is not for this once alone is no sign that it is.
+_FROM_NOW = re.compile(
+    r"from (?:now|here|today) on(?: out)?|(?:now|today) (?:and|or) later|not (?:now|in this session|just this once)"
+    r"|this time and every time|until i (?:tell|say)",
+    re.IGNORECASE,
+)
 _POINTING = re.compile(
     rf"\b(?:{_any('this that these those it them here there him her above below')})\b", re.IGNORECASE
 )
@@ -209,6 +219,7 @@ def order(sentence: str, where: re.Pattern[str]) -> Order | None:
 
 def _is_lasting(sentence: str, order: str) -> bool:
     """An order with a word of time or habit, or one that is general by itself and says where it holds."""
+    order = _BEFORE_IT.sub("", order, count=1)
     if _LASTS.search(sentence):
         return bool(_IS_ORDER.match(order))
     return bool(_HOLDS.search(sentence) and _IS_FIRM.match(order))

@@ -13,13 +13,15 @@ _FIRST, _MOST = 0xE000, 0x1900  # such characters are nobody's: the private use 
 _OF = re.compile(f"{QUOTED}([\ue000-\uf8ff])")
 _PASTED = re.compile(
     r"(?:\b(?:error|errors|output|logs?|says?|said|reads?|file|docs?|readme|guidelines?|message|got|gives?|trace\w*"
-    r"|wrote|rules? (?:we|they|i) (?:get|have|use)|diff|snippet|comment|review|ticket|contents?|from \S+)\b[^:\n]{0,40}"
-    r"|(?:报错|日志|输出|内容|如下|文件|文档|说明|提示|写着|显示|原文|评论|是这样)[^:：\n]{0,12})[:：]\s*$",
+    r"|wrote|rules? (?:we|they|i) (?:get|have|use)|spec\w*|requirements?|criteria|diff|snippet|comment|review"
+    r"|ticket|contents?|from \S+)\b[^:\n]{0,40}"
+    r"|(?:报错|日志|输出|内容|如下|文件|文档|说明|提示|写着|显示|原文|评论|是这样|验收标准|需求|规格|验收条件)[^:：\n]{0,12})[:：]\s*$",
     re.IGNORECASE,
 )
 _LOG_LINE = re.compile(
     r"\s*(?:\d{4}-\d\d-\d\d|\d\d:\d\d:\d\d|\[[\w: .-]+\]|(?:ERROR|WARN\w*|INFO|DEBUG|FATAL|TRACE)\b|Traceback"
-    r"|File \"|at \S+\(|[$>%|#]|[+-]{3}|@@|\d+[:|\t]|//|/\*|\*/|<|[{}\[\]]|import |from \S+ import|def |class "
+    r"|npm (?:WARN|ERR!)|File \"|at \S+\(|[$>%|#]|[+-]{3}|@@|\d+[:|\t]|//|/\*|\*/|<|[{}\[\]]|import "
+    r"|from \S+ import|def |class "
     r"|function |const |let |var |\w+\(.*\)[;{]?\s*$|\S+=\S+\s*$|\w[\w.]*(?:Error|Exception)\b)"
 )
 BULLET = re.compile(r"\s*(?:[-*•]|\d+[.)、])\s+")
@@ -48,6 +50,8 @@ def _typed(message: str) -> str:
     blocks = re.split(r"\n[ \t]*\n", text)
     for n, block in enumerate(blocks):
         if n <= pasted or (pasted >= 0 and n < len(blocks) - 1):
+            if re.match(r"#{1,6} ", block):
+                return "\n".join(kept)  # a document was pasted: nothing tells where it ends
             continue
         lines = block.split("\n")
         for line in lines:

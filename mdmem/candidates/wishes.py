@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from mdmem.candidates import orders_en, orders_zh
-from mdmem.candidates.orders_en import SURE
+from mdmem.candidates.orders_en import SURE, WEAK
 from mdmem.candidates.own_words import BULLET, QUOTED, own_words, quoting
 from mdmem.document.slugs import slug
 
@@ -41,6 +41,8 @@ def find(message: str) -> list[Wish]:
             found.setdefault(wish.key, wish)
     for sentence in _sentences(words):
         wish = _explicit(sentence, quotes) or _ordered(sentence)
+        if wish and wish.confidence < SURE and _is_spec(wish.text, words):
+            wish = replace(wish, confidence=WEAK)
         wish = wish and replace(wish, text=quoting(wish.text, quotes))
         if wish and _MIN_RULE <= len(wish.text) <= _MAX_RULE:
             found.setdefault(wish.key, wish)
@@ -98,6 +100,8 @@ def _is_chinese(text: str) -> bool:
 _REMEMBER = re.compile(
     r"(?:please |and |also |ok,? |另外|还有|请|麻烦|对了|，|,|\s)*"
     r"(?:(?:remember|note to self|keep in mind|memori[sz]e)(?: this| that)?\s*[:：]|remember that\b"
+    r"|(?:put|save|store|keep|add|write) (?:this|that|it) (?:in|to|into) (?:your |the )?memory\s*[:：]"
+    r"|(?:请|帮我)?把?(?:这条|这个|这一条|下面这条)?(?:存|记|写)(?:到|进|入)(?:你的)?记忆(?:里|中|库)?\s*[:：，,]"
     r"|(?:记住|記住|记下来?|記下來?|记一下|記一下|牢记|牢記)(?:了|一下|这[条点个])?\s*[:：，,、\s]|[记記]住(?=[^了吗嗎没沒\s]{4,}))\s*",
     re.IGNORECASE,
 )
@@ -133,6 +137,27 @@ def _remembered(text: str, quotes: list[str]) -> Wish | None:
     rule = _ordered(first)
     whole, about = quoting(text, quotes), rule.key.partition(":")[2] if rule else quoting(first, quotes)
     return _wish("rule" if rule else "fact", whole, about, SURE)
+
+
+_MODAL = re.compile(r"\b(?:must|have to|has to|needs? to|should)\b|必须|每次|不能|不得", re.IGNORECASE)
+_WORK = re.compile(
+    r"[\s.,;:!。，；、]*(?:(?:please|now|then|so|and|can you|could you) )*(?:implement|build|add|change|convert|migrate"
+    r"|enforce|apply|make|wire|adjust|cover|do it|where\b.*\benforced|how\b)\b"
+    r"|[\s。，；]*[^。]{0,12}(?:实现|做出来|加上|加个|改一下|查一下|补上)",
+    re.IGNORECASE,
+)
+
+_WORK_INSIDE = re.compile(
+    r",\s*(?:so |and |then |please )*(?:implement|convert|add|build|change|migrate|enforce|apply|fix)\b", re.IGNORECASE
+)
+
+
+def _is_spec(text: str, words: str) -> bool:
+    """What something must do, and the order to make it do so right behind: what is to be built, no rule for who builds."""
+    at = words.find(text)
+    if at < 0 or not _MODAL.search(text) or re.search(r"\balways\b", text, re.IGNORECASE):
+        return False
+    return bool(_WORK.match(words, at + len(text)) or _WORK_INSIDE.search(text))
 
 
 def _explicit(sentence: str, quotes: list[str]) -> Wish | None:
