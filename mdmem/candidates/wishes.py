@@ -153,7 +153,7 @@ _WORK_INSIDE = re.compile(
 
 
 def _is_spec(text: str, words: str) -> bool:
-    """What something must do, and the order to make it do so right behind: what is to be built, no rule for who builds."""
+    """What something must do, with the order to make it do so right behind: what is to be built, not how to work."""
     at = words.find(text)
     if at < 0 or not _MODAL.search(text) or re.search(r"\balways\b", text, re.IGNORECASE):
         return False
