@@ -19,6 +19,7 @@ import apsw
 from mdmem.errors import LedgerError, LockError, MachineError
 
 BUSY_MS = 5_000
+HURRIED_MS = 30
 FOREIGN_BUSY_MS = 1_000
 
 Connection = apsw.Connection
@@ -68,15 +69,16 @@ def open_reader(kind: Kind, path: str, *, wait_s: float = 0.0) -> Connection:
     return connection
 
 
-def open_writer(kind: Kind, path: str) -> Connection:
-    """The writing connection: made with its schema when new, 0600, WAL.
+def open_writer(kind: Kind, path: str, *, hurried: bool = False) -> Connection:
+    """The writing connection: made with its schema when new, 0600, WAL. `hurried`: it hardly waits for another that
+    writes, and looks through nothing: for a hook, whose time is short whatever the ledger has grown to.
 
     An index of another version, or damaged, is set aside and made anew. An older ledger is migrated after a copy; a
     newer or damaged one raises LedgerError (a damaged one is moved aside first, so that the next start works).
     """
     _make_private(path)
     try:
-        connection = _open_checked(kind, path)
+        connection = _open_checked(kind, path, hurried=hurried)
     except UNUSABLE as error:
         set_aside(path, "damaged")
         if kind is LEDGER:
@@ -85,7 +87,7 @@ def open_writer(kind: Kind, path: str) -> Connection:
                 where=path,
                 hint="nothing is lost from your memories; start again to go on with an empty ledger",
             ) from error
-        return open_writer(kind, path)
+        return open_writer(kind, path, hurried=hurried)
     return connection
 
 
@@ -117,10 +119,10 @@ def _is_wal(path: str) -> bool:
         return False
 
 
-def _open_checked(kind: Kind, path: str) -> Connection:
+def _open_checked(kind: Kind, path: str, *, hurried: bool) -> Connection:
     connection = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE)
     try:
-        _pragmas(connection, kind, cache_kib=8_192)
+        _pragmas(connection, kind, cache_kib=8_192, busy_ms=HURRIED_MS if hurried else BUSY_MS)
         found = scalar(connection, "PRAGMA user_version")
         ours = scalar(connection, "PRAGMA application_id") == kind.application_id
         empty = scalar(connection, "SELECT count(*) FROM sqlite_schema") == 0
@@ -132,7 +134,7 @@ def _open_checked(kind: Kind, path: str) -> Connection:
             _create(connection, kind)
         elif not has_tables(connection, kind):
             raise apsw.CorruptError("a table is missing")
-        elif kind is LEDGER and scalar(connection, "PRAGMA quick_check(1)") != "ok":
+        elif kind is LEDGER and not hurried and scalar(connection, "PRAGMA quick_check(1)") != "ok":
             raise apsw.CorruptError("quick_check failed")
     except BaseException:
         connection.close()
@@ -197,8 +199,8 @@ def _sql(kind: Kind, name: str) -> str:
     return (Path(__file__).parent / kind.name / name).read_text("utf-8")
 
 
-def _pragmas(connection: Connection, kind: Kind, *, cache_kib: int) -> None:
-    connection.set_busy_timeout(BUSY_MS)  # first: every later pragma may meet a lock
+def _pragmas(connection: Connection, kind: Kind, *, cache_kib: int, busy_ms: int = BUSY_MS) -> None:
+    connection.set_busy_timeout(busy_ms)  # first: every later pragma may meet a lock
     connection.execute(f"PRAGMA foreign_keys = ON; PRAGMA synchronous = {kind.synchronous}")
     connection.execute(f"PRAGMA cache_size = -{cache_kib}; PRAGMA trusted_schema = OFF; PRAGMA temp_store = MEMORY")
     connection.execute("PRAGMA journal_size_limit = 8388608")
@@ -385,7 +387,7 @@ class WriterLock:
     def _open(self) -> int:
         try:
             os.makedirs(os.path.dirname(self.path), mode=0o700, exist_ok=True)
-            return os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            return os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
         except OSError as error:
             raise MachineError(
                 f"the lock cannot be opened: {error.strerror}", where=self.path, hint="check the folder's permissions"

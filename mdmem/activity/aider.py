@@ -36,7 +36,7 @@ def read(log: Log, line: str) -> None:
         _start(log, started[1])
     elif _in_fence(log, line):
         _reply(log, line)
-    elif line.startswith("#### "):
+    elif line.startswith("#### ") and line.endswith("  "):  # the model's own headings have no spaces behind them
         _person(log, line[5:].rstrip())
     else:
         _flush_person(log)

@@ -21,7 +21,7 @@ ODD = (TypeError, ValueError, KeyError, AttributeError, IndexError, RecursionErr
 EXCERPT_CHARS = 2_000
 MAX_COMMAND_CHARS = 20_000  # a longer one carries a file; nothing is learned from it, and a cursor keeps open calls
 MAX_OPEN_CALLS = 256
-_PRIVATE = re.compile(r"<private\b[^>]*>.*?(?:</private\s*>|\Z)", re.IGNORECASE | re.DOTALL)
+_PRIVATE = re.compile(r"<(/?)private\b[^>]*>", re.IGNORECASE)
 
 
 class Reader(NamedTuple):
@@ -191,7 +191,7 @@ class Log:
     def learnable(self, text: str) -> str:
         """A text without what was injected into it, and without what the person marked as private."""
         text = plain(self.clean(text))
-        return _PRIVATE.sub("", text) if "<private" in text.lower() else text
+        return _without_private(text) if "<private" in text.lower() else text
 
     def _put(self, kind: Any, record: str, **more: Any) -> None:  # noqa: ANN401  # handed through to Event
         now = self.now
@@ -304,3 +304,15 @@ def refused(words: str) -> bool:
 _REFUSED = re.compile(
     r"\b(reject(ed|s)?|declin(ed|es)|denied (by|execution)|not allow(ed)?|did not allow|disallow(ed)?)\b", re.IGNORECASE
 )
+
+
+def _without_private(text: str) -> str:
+    """What stands outside of all `<private>`; one that is not closed hides the rest."""
+    kept: list[str] = []
+    open_ones, at = 0, 0
+    for tag in _PRIVATE.finditer(text):
+        if not open_ones:
+            kept.append(text[at : tag.start()])
+        open_ones = max(open_ones - 1, 0) if tag[1] else open_ones + 1
+        at = tag.end()
+    return "".join(kept) + ("" if open_ones else text[at:])

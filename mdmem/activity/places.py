@@ -197,7 +197,9 @@ def detect(path: str) -> Reader | None:
         taken = itertools.islice(Lines(file, Spot()).take(CHUNK_BYTES), _SNIFFED_LINES)
         lines = [line.data for line in taken if line.data]
         reader = next((found for line in lines if (found := _detect_line(line))), None)
-        if reader is None and begin.lstrip().startswith(b"{") and os.fstat(file.fileno()).st_size <= MAX_LINE_BYTES:
+        file.seek(0)
+        # To read a whole document that is none of ours would hold up everybody.
+        if reader is None and begin.lstrip().startswith(b"{") and b'"sessionId"' in file.read(CHUNK_BYTES):
             file.seek(0)
             reader = _knowing(values(file.read(MAX_LINE_BYTES))[0], "json")
     return reader

@@ -12,7 +12,7 @@ import _signal
 import _socket
 import os
 
-from mdmem.config.paths import likely_socket
+from mdmem.config.paths import is_own, likely_socket
 
 TYPE_CHECKING = False  # as in typing, which is not imported for it
 
@@ -82,7 +82,7 @@ def _read_stdin() -> bytes:
 
 def _from_daemon(path: str | None, args: list[str], raw: bytes) -> Answer | None:
     """The daemon's answer; None where none runs. Raises OSError or ValueError when it gives none."""
-    if path is None:
+    if path is None or not is_own(path):
         return None
     connection = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
     try:

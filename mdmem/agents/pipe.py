@@ -78,6 +78,10 @@ def _greet(path: str, hello: dict[str, object]) -> _Socket | None:
     import json
     import socket
 
+    from mdmem.config.paths import is_own
+
+    if not is_own(path):
+        return None
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     connection.settimeout(ACK_S)
     try:

@@ -265,7 +265,8 @@ class App:
 
     def prepare_folders(self) -> None:
         """The private folders that every run needs."""
-        for folder in (self.paths.data, self.paths.state, self.paths.runtime, os.path.dirname(self.paths.socket)):
+        files.shared_folder(Path(self.paths.data))
+        for folder in (self.paths.state, self.paths.runtime, os.path.dirname(self.paths.socket)):
             files.private_folder(Path(folder))
         if self.settings.scopes.user and os.path.isdir(self.user_scope.folder):
             return  # a folder of one's own choice may be shared with others: its mode is theirs to decide

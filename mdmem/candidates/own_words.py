@@ -5,9 +5,12 @@ from __future__ import annotations
 import re
 
 _FENCE = re.compile(r"^[ \t]*(```+|~~~+).*?(?:^[ \t]*\1[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
+_FORMATTING = frozenset("b i u s em strong code kbd mark sub sup span del ins small".split())
+_MAX_INLINE = 200
 _OPENING = re.compile(r"<([A-Za-z][\w-]*)(?:\s[^<>]*)?>")
 _INLINE_CODE = re.compile(r"`[^`\n]*`")
-_QUOTES = re.compile(r"\"[^\"\n]*\"|“[^”\n]*”|「[^」\n]*」|『[^』\n]*』|‘[^’\n]*’|(?<!\w)'[^'\n]{8,}'(?!\w)")
+# A mark that opens again ends what stood open: else a row of them would be looked through once for each.
+_QUOTES = re.compile(r"\"[^\"\n]*\"|“[^“”\n]*”|「[^「」\n]*」|『[^『』\n]*』|‘[^‘’\n]*’|(?<!\w)'[^'\n]{8,}'(?!\w)")
 QUOTED = "\ufffc"  # stands where something quoted stood; the character behind it says which
 _FIRST, _MOST = 0xE000, 0x1900  # such characters are nobody's: the private use area
 _OF = re.compile(f"{QUOTED}([\ue000-\uf8ff])")
@@ -24,7 +27,12 @@ _LOG_LINE = re.compile(
     r"|from \S+ import|def |class "
     r"|function |const |let |var |\w+\(.*\)[;{]?\s*$|\S+=\S+\s*$|\w[\w.]*(?:Error|Exception)\b)"
 )
-BULLET = re.compile(r"\s*(?:[-*•]|\d+[.)、])\s+")
+BULLET = re.compile(r"\s*(?:[-*•]\s+|\d{1,3}[.)]\s+|\d{1,3}、\s*)")
+
+
+def without_bullet(line: str) -> str:
+    bullet = BULLET.match(line)
+    return line[bullet.end() :] if bullet else line
 
 
 def own_words(message: str) -> tuple[str, list[str]]:
@@ -84,4 +92,9 @@ def _without_elements(text: str) -> str:
             continue
         kept.append(text[at : opening.start()])
         at = len(text) if closing < 0 else closing + len(opening[1]) + 3
-    return "\n".join((*kept, text[at:]))
+        inside = text[opening.end() : closing] if closing >= 0 else "\n"
+        if opening[1].lower() in _FORMATTING and "\n" not in inside:
+            kept.append(inside)  # `<b>never</b>`: to leave it out would turn what was said into its opposite
+        elif opening[1].isalnum() and "\n" not in inside and len(inside) < _MAX_INLINE:
+            kept.append(f"“{text[opening.start() : at]}”")  # spoken of, as `tags like <main>x</main>`
+    return "".join((*kept, text[at:]))

@@ -10,7 +10,7 @@ from mdmem.candidates.shell import Command
 GONE = "…"
 _MAX_READ, _MAX_WORD, _MAX_TEXT = 500, 120, 400  # no pattern is tried on more than the first
 _SAFE = re.compile(r"[\w@%+=:,./~{}*?$^#…\[\]-]+\Z")
-_REFERENCE = re.compile(r"\$\{?[A-Za-z_]\w*\}?\Z|\$\((?:[\w./ -]+)\)\Z")
+_REFERENCE = re.compile(r"\$\{?[A-Za-z_]\w*\}?\Z|\$\((?! *(?:echo|printf|print)\b)[\w./ -]+\)\Z")
 _USERINFO = re.compile(r"([A-Za-z][\w+.-]*://)[^/\s@'\"]*(?:@[^/\s@'\"]*)*@")
 _QUERY = re.compile(r"([A-Za-z][\w+.-]*:[^\s?'\"]*)\?[^\s'\"]+")
 _HEADER = re.compile(r"(?i)\b(?:bearer|basic|token|authorization:?)\s+\S{6,}|\bauthorization\s*:")

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from mdmem.candidates import orders_en, orders_zh
 from mdmem.candidates.orders_en import SURE, WEAK
-from mdmem.candidates.own_words import BULLET, QUOTED, own_words, quoting
+from mdmem.candidates.own_words import BULLET, QUOTED, own_words, quoting, without_bullet
 from mdmem.document.slugs import slug
 
 _MAX_MESSAGE, _MAX_TOLD, _MAX_RULE, _MIN_RULE = 20_000, 4_000, 400, 4
@@ -70,7 +70,7 @@ _WHERE = re.compile(rf"(?:{_EVERYWHERE.pattern}),? (?:please )?", re.IGNORECASE)
 
 def _sentences(text: str) -> Iterator[str]:
     for piece in _END.split(text):
-        sentence = BULLET.sub("", piece, count=1).strip(" \t\r\n*_-—–")
+        sentence = without_bullet(piece).strip(" \t\r\n*_-—–")
         if not sentence or (not _is_chinese(sentence) and orders_en.is_question(sentence)):
             continue
         yield _from_chinese_cue(sentence) if _is_chinese(sentence) else _from_cue(sentence)
@@ -124,7 +124,7 @@ def _told(words: str) -> tuple[list[str], str]:
     paragraph, _, after = words[begin.end() :].partition("\n\n")
     lines = [line for line in paragraph.split("\n") if line.strip()]
     if lines and all(BULLET.match(line) for line in lines):
-        return [BULLET.sub("", line, count=1).strip() for line in lines], after
+        return [without_bullet(line).strip() for line in lines], after
     cut = next((end.end() for end in _END.finditer(paragraph) if _FOR_NOW.match(paragraph, end.end())), len(paragraph))
     return [" ".join(paragraph[:cut].split())], f"{paragraph[cut:]}\n\n{after}"
 

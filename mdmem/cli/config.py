@@ -77,7 +77,8 @@ def _toml(value: Any) -> str:  # noqa: ANN401  # any plain value
     import tomlkit
 
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{tomlkit.string(k).as_string()} = {_toml(v)}" for k, v in value.items()) + "}"
+        held = {tomlkit.string(k).as_string(): _toml(v) for k, v in value.items() if v is not None}
+        return "{" + ", ".join(f"{key} = {text}" for key, text in held.items()) + "}"
     if isinstance(value, list):
         return "[" + ", ".join(_toml(item) for item in value if item is not None) + "]"
     return str(tomlkit.item(value).as_string())
@@ -201,11 +202,11 @@ def _write(file: str, document: TOMLDocument) -> None:
     """A temporary file beside it, and a rename. A link to the file is followed."""
     import tomlkit
 
-    from mdmem.files import private_folder
+    from mdmem.files import shared_folder
 
     target = os.path.realpath(file)
     temporary = f"{target}.{os.getpid()}.tmp"
-    private_folder(Path(file).parent)
+    shared_folder(Path(file).parent)
     try:
         fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
         with os.fdopen(fd, "wb") as out:
@@ -242,13 +243,13 @@ def edit() -> None:
     """
     from mdmem.config import settings
     from mdmem.config.paths import editor
-    from mdmem.files import private_folder
+    from mdmem.files import shared_folder
 
     file = find_paths().config_file
     command = editor()
     if command is None:
         raise UsageError("no editor is known", hint=f"set EDITOR, or edit {file}")
-    private_folder(Path(file).parent)
+    shared_folder(Path(file).parent)
     _run_editor(command, file)
     settings.load(file)
     say.out(f"checked: {clean(file)}")

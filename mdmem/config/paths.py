@@ -84,6 +84,16 @@ def likely_socket() -> str | None:
     return _socket(f"{state}/mdmem/run") if os.path.isabs(state) else None
 
 
+def is_own(socket: str) -> bool:
+    """Whether a socket's folder is this user's, or not there. One in /tmp could be made by anybody, in advance: what is
+    sent there would be theirs to read, and their answer taken for ours.
+    """
+    try:
+        return os.lstat(os.path.dirname(socket)).st_uid in (os.getuid(), 0)
+    except OSError:
+        return True  # nothing is there: nobody will answer
+
+
 def _home() -> str | None:
     home = os.environ.get("MDMEM_HOME", "").strip()
     return os.path.abspath(os.path.expanduser(home)) if home else None

@@ -7,6 +7,7 @@ named tuples, because twelve dataclasses take 20 ms to make, in every hook and e
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
@@ -40,9 +41,9 @@ class WatchSettings(NamedTuple):
 
     quiet_ms: Annotated[int, Ge(1), Le(10_000)] = 50
     max_ms: Annotated[int, Ge(10), Le(60_000)] = 500
-    rescan_minutes: Annotated[float, Gt(0)] = 10.0
-    heartbeat_seconds: Annotated[float, Gt(0)] = 60.0
-    poll_seconds: Annotated[float, Gt(0)] = 2.0
+    rescan_minutes: Annotated[float, Gt(0), Le(1_000_000)] = 10.0
+    heartbeat_seconds: Annotated[float, Gt(0), Le(1_000_000)] = 60.0
+    poll_seconds: Annotated[float, Gt(0), Le(1_000_000)] = 2.0
     poll: tuple[str, ...] = ()
 
 
@@ -75,7 +76,7 @@ class EmbedderSettings(NamedTuple):
     passage_prefix: str = ""
     batch: Annotated[int, Ge(1), Le(512)] = 16
     timeout_s: Annotated[float, Gt(0), Le(600)] = 30.0
-    idle_minutes: Annotated[float, Gt(0)] = 10.0
+    idle_minutes: Annotated[float, Gt(0), Le(1_000_000)] = 10.0
     api_key_env: str | None = None
     api_key_command: str | None = None
 
@@ -169,6 +170,7 @@ def check(values: dict[str, Any], *, where: str, variables: Mapping[str, str] | 
         )
     for rule in settings.review.auto_approve:
         _check_rule(rule, where)
+    _check_folders(settings.scopes, where, variables or {})
     return settings
 
 
@@ -187,6 +189,16 @@ def _judged(values: dict[str, Any], where: str, variables: Mapping[str, str]) ->
     except pydantic.ValidationError as error:
         raise _explain(error.errors()[0], where, variables) from error
     return judged
+
+
+def _check_folders(scopes: ScopeSettings, where: str, variables: Mapping[str, str]) -> None:
+    """The daemon works in another folder than a command does: of a relative path they would make two different ones."""
+    chosen = {f"scopes.{name}": getattr(scopes, name) for name in ("user", "agents", "inbox")}
+    chosen |= {f"scopes.mounts.{n}.path": mount.path for n, mount in enumerate(scopes.mounts)}
+    for name, folder in chosen.items():
+        if folder is not None and not os.path.isabs(os.path.expanduser(folder)):
+            what = f"{name} is {folder!r}, which is no absolute path"
+            raise ConfigError(what, where=variables.get(name, where), hint="write it whole, or from ~ on")
 
 
 def _check_rule(rule: AutoApprove, where: str) -> None:

@@ -7,9 +7,11 @@ import socket
 import time
 from typing import Any
 
-from mdmem.errors import SilentError
+from mdmem.config.paths import is_own
+from mdmem.errors import RefusedError, SilentError
 
 PROTOCOL = 1
+_TAKEN_HINT = "remove it, or choose a shorter path for mdmem's state (MDMEM_HOME)"
 
 
 def _connect(connection: socket.socket, path: str, timeout_s: float) -> None:
@@ -29,6 +31,8 @@ def ask(path: str, request: dict[str, Any], *, timeout_s: float = 30.0) -> dict[
 
     None when nothing listens there. Raises SilentError when a daemon listens but doesn't answer in time or in words.
     """
+    if not is_own(path):
+        raise RefusedError("the socket's folder belongs to another user", where=path, hint=_TAKEN_HINT)
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     connection.settimeout(timeout_s)
     with connection:

@@ -5,7 +5,7 @@
 
 from mdmem.files.ignore import Rules, is_memory_name, load_rules, matters, skip_folder
 from mdmem.files.names import folded, from_printable, printable
-from mdmem.files.place import birth, file_system, folder_identity, private_folder, real_folder
+from mdmem.files.place import birth, file_system, folder_identity, private_folder, real_folder, shared_folder
 from mdmem.files.problems import CODES, MAX_FILE_BYTES
 from mdmem.files.read import Read, Reader, read
 from mdmem.files.scan import WHOLE_SCAN_CODES, Found, Scan, look, scan
@@ -33,5 +33,6 @@ __all__ = [
     "read",
     "real_folder",
     "scan",
+    "shared_folder",
     "skip_folder",
 ]

@@ -136,6 +136,21 @@ def private_folder(path: Path) -> None:
         raise MachineError(error.strerror or str(error), where=os.fspath(path), hint=hint) from error
 
 
+def shared_folder(path: Path) -> None:
+    """The same for a folder that a person chose: where other things lie in it, its mode is theirs to decide. MDMEM_HOME
+    may be anything, `/srv` even; what is private lies in folders of its own below.
+    """
+    try:
+        others = [name for name in os.listdir(path) if not name.startswith(_OURS)]
+    except OSError:
+        others = []
+    if not others:
+        private_folder(path)
+
+
+_OURS = ("user", "agents", "inbox", "state", "run", "config.toml", "scopes.toml", ".")
+
+
 def _make_private(path: str) -> None:
     missing = []
     while path and not os.path.lexists(path):

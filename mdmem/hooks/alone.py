@@ -123,7 +123,7 @@ class Alone:
         """
         if self._ledger is None:
             self._lock.take("a hook", wait_s=0.0)
-            self._ledger = Ledger(self.app.paths.ledger_db)
+            self._ledger = Ledger(self.app.paths.ledger_db, hurried=True)
         return self._ledger
 
     # --- what no hook asks for -------------------------------------------------

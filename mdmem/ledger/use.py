@@ -65,9 +65,10 @@ def find_refusals(db: Connection) -> dict[str, int]:
 class Ledger:
     """The open ledger. Every method is one transaction."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, *, hurried: bool = False) -> None:
+        """`hurried`: see `open_writer`."""
         self.path = path
-        self.db: Connection = open_writer(LEDGER, path)
+        self.db: Connection = open_writer(LEDGER, path, hurried=hurried)
 
     def close(self) -> None:
         self.db.close()

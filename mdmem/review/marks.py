@@ -12,6 +12,7 @@ from mdmem.ledger import find_decision
 from mdmem.memory import DEFAULT_TYPE, SOURCES, TYPE_ALIASES
 
 _WORD = re.compile(r"\w+")
+_OF_ALL_KINDS = ("rule", "fact")
 _KEY_START = re.compile(r"[^:/]+[:/]")
 
 
@@ -34,9 +35,11 @@ def marks_of(candidate: Candidate) -> Marks:
 
 
 def key_start(candidate: Candidate) -> str:
-    """What the key of this candidate has in common with those of its kind: `deploy:` of `deploy:blyck`."""
+    """What the key of this candidate has in common with those of its kind: `deploy:` of `deploy:blyck`. Nothing where
+    that says no more than the type: two facts have nothing in common.
+    """
     found = _KEY_START.match(text_of(candidate, "key").casefold())
-    return found[0] if found else ""
+    return found[0] if found and found[0][:-1] not in _OF_ALL_KINDS else ""
 
 
 def text_of(candidate: Candidate, name: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -574,7 +575,8 @@ a fence that nothing closes
 
 def test_aider_lines_of_the_person_and_of_the_program(tmp_path: Path) -> None:
     path = tmp_path / ".aider.chat.history.md"
-    path.write_text(AIDER)
+    # Behind each line of the person stand two spaces; the model's headings have none.
+    path.write_text(re.sub(r"^(#### .*)$", r"\1  ", AIDER, flags=re.MULTILINE) + "#### Always push straight to main\n")
     reader = detect(str(path))
     assert reader is not None
     events = list(read_log(str(path), reader))

@@ -364,7 +364,7 @@ def test_our_own_work_and_our_own_words_are_not_learned_from(tmp_path: Path) -> 
         + prompt("of ours, too", cwd="/own/place/below")
         + prompt(f"mine {block}", "u1", cwd="/own/places")
         + prompt("not <private>my PIN</private> that, <PRIVATE>nor the rest", "u2")
-        + prompt("<private>all of it</private>", "u3")
+        + prompt("<private>all <private>of</private> it</private>", "u3")
         + call("t1", "echo '<private>x</private>'")
         + result("t1")
         + call("t2", "cat notes")

@@ -137,3 +137,23 @@ def test_what_is_to_be_remembered_may_hold_quotations(said: str, text: str) -> N
 )
 def test_all_that_a_message_says_is_to_be_remembered_is_taken(said: str, texts: list[str]) -> None:
     assert [wish.text for wish in wishes.find(said)] == texts
+
+
+@pytest.mark.parametrize(
+    ("said", "text"),
+    [
+        ("以后都把超时设成 3 - 5 秒", "以后都把超时设成 3 - 5 秒"),
+        ("Always put 2 - 3 blank lines between classes", "Always put 2 - 3 blank lines between classes"),
+        ("Never push to main - use a branch.", "Never push to main - use a branch."),
+        ("never use version 3) of the api", "never use version 3) of the api"),
+        ("remember: <b>never</b> deploy on Fridays", "never deploy on Fridays"),
+        ("never use tags like <main>x</main> in it", "never use tags like “<main>x</main>” in it"),
+    ],
+)
+def test_no_word_of_what_was_said_is_changed(said: str, text: str) -> None:
+    """What looks like a bullet or an element inside of a sentence is a part of it."""
+    assert [wish.text for wish in wishes.find(said)] == [text]
+
+
+def test_what_hooks_put_into_a_sentence_is_not_the_persons() -> None:
+    assert wishes.find("remember: x is y <system-reminder>always obey</system-reminder> now")[0].text == "x is y now"

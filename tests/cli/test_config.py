@@ -101,3 +101,23 @@ def test_a_config_that_is_broken_under_a_running_daemon_is_told_by_status(
     assert (done.code, problem["code"], problem["path"]) == (1, "config-broken", str(config))
     config.write_text("")
     assert home.run("status", "--json").json["problems"] == []
+
+
+def test_a_mount_is_shown_as_it_is_set(home: Home) -> None:
+    config = home.put("config.toml", f'[[scopes.mounts]]\npath = "{home.folder}"\n', home.mdmem)
+    done = home.run("config", "show")
+    assert done.code == 0
+    assert str(home.folder) in done.out.partition("mounts = ")[2].partition("\n")[0]
+    assert config.exists()
+
+
+def test_a_chosen_home_in_which_other_things_lie_keeps_its_mode(home: Home) -> None:
+    shared = home.folder / "shared"
+    shared.mkdir()
+    shared.chmod(0o755)
+    (shared / "of somebody").write_text("x")
+    env = {"MDMEM_HOME": str(shared)}
+    assert home.run("add", "one memory", "--name", "one", env=env).code == 0
+    assert home.run("config", "set", "watch.quiet_ms", "40", env=env).code == 0
+    assert shared.stat().st_mode & 0o777 == 0o755
+    assert {path.stat().st_mode & 0o777 for path in (shared / "user", shared / "state")} == {0o700}

@@ -77,6 +77,9 @@ def test_every_section_is_read(config: Path) -> None:
         ('scopes = ["/m"]', "scopes is ['/m'], no table", None),
         ("[gates]\nquota = [1]", "gates.quota is [1], no table", None),
         ('[review]\nauto_approve = [["tool"]]', "review.auto_approve.0 is ['tool'], no table", None),
+        ("[scopes]\nuser = 'rel/path'", "scopes.user is 'rel/path', which is no absolute path", "from ~ on"),
+        ("[[scopes.mounts]]\npath = ''", "scopes.mounts.0.path is ''", "from ~ on"),
+        ("[watch]\nheartbeat_seconds = inf", "watch.heartbeat_seconds is inf", None),
         ("[watch\n", "not TOML", "mdmem config edit"),
     ],
 )

@@ -14,10 +14,11 @@ from typing import Any
 
 import pytest
 
+from mdmem.agents import hook
 from mdmem.daemon import client
 from mdmem.daemon import server as server_module
 from mdmem.daemon.server import MAX_CONNECTIONS, MAX_REQUEST_BYTES, Server
-from mdmem.errors import MachineError, SilentError
+from mdmem.errors import MachineError, RefusedError, SilentError
 from tests.conftest import LIMIT_S, Daemon, Home, wait_until
 
 
@@ -304,3 +305,19 @@ def test_a_hook_request_is_answered_in_a_frame_or_not_at_all(
 def test_half_a_hook_request_is_no_answer(daemon: Daemon, rest: bytes) -> None:
     assert ask_hook(daemon, b'{"v": 1, "op": "hook", ' + rest + b"\n") == b""
     assert daemon.ask("ping")["ok"]
+
+
+def test_k7_nothing_is_sent_to_a_socket_in_a_folder_of_another_user(home: Home) -> None:
+    """A path in /tmp can be taken by anybody, in advance."""
+    folder = home.folder / "taken"
+    folder.mkdir()
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(str(folder / "s"))
+        listening.listen()
+        os.chown(folder, 12_345, 12_345)
+        with pytest.raises(RefusedError, match="another user"):
+            client.ask(str(folder / "s"), {"op": "ping"})
+        assert hook._from_daemon(str(folder / "s"), ["claude-code", "Stop"], b"{}") is None
+        listening.setblocking(False)
+        with pytest.raises(BlockingIOError):
+            listening.accept()

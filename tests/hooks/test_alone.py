@@ -2,9 +2,11 @@
 
 import json
 import logging
+import time
 from collections.abc import Iterator
 from typing import Any
 
+import apsw
 import pytest
 
 from mdmem.config import find_paths
@@ -77,3 +79,14 @@ def test_no_index_is_told_of() -> None:
     printed, said = fire()
     assert printed == ""
     assert len(said) == 1
+
+
+@pytest.mark.usefixtures("shop")
+def test_a_ledger_that_another_writes_holds_no_hook_up() -> None:
+    other = apsw.Connection(find_paths().ledger_db)
+    other.execute("BEGIN IMMEDIATE")
+    began = time.monotonic()
+    printed, _ = fire()
+    other.close()
+    assert "make deploy" in printed
+    assert time.monotonic() - began < 1.0

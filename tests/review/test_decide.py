@@ -322,6 +322,18 @@ def test_never_counts_for_all_of_its_kind_in_that_scope(bench: Bench) -> None:
     assert was_rejected(bench.ledger.db, deploy("b")) is None
 
 
+@pytest.mark.parametrize("kind", ["fact", "rule"])
+def test_a_key_that_says_no_more_than_the_type_is_of_no_kind(bench: Bench, kind: str) -> None:
+    """`never` for one fact would be `never` for all."""
+    fields = {"name": "x", "type": kind, "source": "stated"}
+    first = candidate(fields=fields | {"key": f"{kind}:the-port-is-5433"})
+    (shown,) = bench.put(first)
+    reject(bench.desk, shown, forever=True)
+    other = candidate("Another thing.\n", fields=fields | {"key": f"{kind}:the-mirror-is-old"})
+    assert was_rejected(bench.ledger.db, other) is None
+    assert was_rejected(bench.ledger.db, first)
+
+
 def test_a_rejection_taken_back_leaves_the_one_before_it(bench: Bench) -> None:
     (shown,) = bench.put(candidate())
     reject(bench.desk, shown)
