@@ -148,7 +148,7 @@ class Learning:
         for path in paths:
             if not os.path.exists(path):
                 raise NotFoundError("nothing is there to harvest", where=path)
-            there = list(find_any(path, own[0] if own else None))
+            there = list(find_any(path, own[0] if own and len(names) == 1 else None))
             if not there and not os.path.isdir(path):
                 raise UsageError("this is no activity log that mdmem knows", where=path, hint="see: docs/learning.md")
             for log, reader in there:
