@@ -1,5 +1,6 @@
 """Lines of an activity log as Claude Code writes them, for stories that are invented."""
 
+import datetime
 import itertools
 import json
 from pathlib import Path
@@ -15,6 +16,7 @@ class ClaudeLog:
         self.path = folder / f"{session}.jsonl"
         self.cwd, self.session = cwd, session
         self._number = itertools.count(1)
+        self._began = datetime.datetime.now(datetime.UTC)  # a memory written before is older, whatever day it is
 
     def said(self, text: str) -> None:
         self._put("user", {"role": "user", "content": text}, origin={"kind": "human"})
@@ -36,7 +38,7 @@ class ClaudeLog:
 
     def _put(self, kind: str, message: Any, **more: Any) -> None:
         number = next(self._number)
-        at = f"2026-11-30T10:{number // 60:02}:{number % 60:02}.000Z"
+        at = (self._began + datetime.timedelta(seconds=number)).strftime("%Y-%m-%dT%H:%M:%S.000Z")
         record = {
             "type": kind, "uuid": f"{self.session}-{number}", "timestamp": at,
             "sessionId": self.session, "cwd": str(self.cwd), "isSidechain": False, "version": "2.1.300",
