@@ -110,7 +110,9 @@ class Learning:
         first = stamp(since)
         promoter = promoter_of(self.app)
         tail = self._tail_of(agents)
-        for found in self._at(agents, paths)[0] if paths else tail.logs():
+        logs, unread = self._at(agents, paths) if paths else (tail.logs(), [])
+        yield from ({"Unread": {"path": one.path, "what": one.trouble}} for one in unread)
+        for found in logs:
             if found.mtime_ns < since.timestamp() * 1e9:
                 continue
             for event in read_log(found.path, found.reader, without_blocks):

@@ -15,7 +15,7 @@ from mdmem.candidates.orders_en import SURE, WEAK
 from mdmem.candidates.own_words import BULLET, QUOTED, own_words, quoting, without_bullet
 from mdmem.document.slugs import slug
 
-_MAX_MESSAGE, _MAX_TOLD, _MAX_RULE, _MIN_RULE = 20_000, 4_000, 400, 4
+_MAX_MESSAGE, _MAX_TOLD, _MAX_RULE, _MIN_RULE = 20_000, 16_000, 400, 4
 _MAX_KEY_BYTES = 90
 
 

@@ -83,6 +83,8 @@ def _absolute(path: str) -> str:
 
 def _show(found: list[dict[str, Any]], as_json: bool) -> int:
     made = [one["Candidate"] for one in found if "Candidate" in one]
+    for unread in (one["Unread"] for one in found if "Unread" in one):
+        say.note(clean(f"{unread['path']}: {unread['what']}"))
     if as_json:
         say.json_out(
             [{key: one[key] for key in ("key", "type", "name", "description", "confidence", "source")} for one in made]

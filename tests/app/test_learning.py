@@ -173,6 +173,7 @@ def test_what_cannot_be_read_below_a_folder_is_told_and_the_rest_is_read(home: H
     a_deploy(log)
     damaged = log.path.with_name("damaged.db")
     damaged.write_bytes(b"SQLite format 3\0" + b"\xff" * 4096)
+    assert str(damaged) in home.run("harvest", str(log.path.parent), "--dry-run").err
     done = home.run("harvest", str(log.path.parent), "--json").json
     assert done["events"] > 0
     assert [trouble for trouble in done["troubles"] if trouble.startswith(str(damaged))]
