@@ -20,6 +20,7 @@ from mdmem.errors import LedgerError, LockError, MachineError
 
 BUSY_MS = 5_000
 HURRIED_MS = 30
+_REFUSALS = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.EFBIG)
 FOREIGN_BUSY_MS = 1_000
 
 Connection = apsw.Connection
@@ -295,7 +296,9 @@ def file_identity(path: str) -> tuple[int, int] | None:
 
 
 def is_disk_trouble(error: BaseException) -> MachineError | None:
-    """The words for an SQLite error that is the machine's: disk full, read-only, permission, I/O."""
+    """The words for an error of SQLite or the system that is the machine's: disk full, read-only, permission, I/O."""
+    if isinstance(error, OSError) and error.errno in _REFUSALS:
+        return MachineError(str(error.strerror), where=error.filename)
     words: list[tuple[type[apsw.Error], str, str]] = [
         (apsw.FullError, "the disk is full", "make room; nothing is lost, indexing goes on then"),
         (apsw.ReadOnlyError, "the state folder is read-only", "make it writable"),

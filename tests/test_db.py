@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import subprocess
@@ -133,6 +134,9 @@ def test_the_machines_trouble_has_words_and_a_hint() -> None:
         assert isinstance(trouble, MachineError)
         assert trouble.hint
     assert is_disk_trouble(apsw.BusyError()) is None
+    full = is_disk_trouble(OSError(errno.ENOSPC, "No space left on device", "/m/state/x"))
+    assert (full and full.exit_code, full and full.where) == (6, "/m/state/x")
+    assert is_disk_trouble(FileNotFoundError(errno.ENOENT, "gone")) is None
 
 
 def test_a_database_in_a_folder_that_is_not_there_is_the_machines_trouble(tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import importlib
 import sys
 from collections.abc import Iterable, Sequence
@@ -14,10 +13,9 @@ from mdmem import __version__
 from mdmem.cli import say
 from mdmem.cli.table import COMMANDS, GROUPS
 from mdmem.config.paths import environment, wants_no_color
-from mdmem.errors import AmbiguousError, ChangedError, MachineError, MdmemError
+from mdmem.errors import AmbiguousError, ChangedError, MdmemError
 from mdmem.outputs.text import clean
 
-_REFUSALS = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.EFBIG)
 EPILOG = "Every command that prints data takes --json. `mdmem COMMAND --help` shows examples."
 
 
@@ -99,10 +97,14 @@ def main(args: Sequence[str] | None = None) -> int:
         say.err("")
         return 130
     except OSError as error:
-        if error.errno not in _REFUSALS:
+        from mdmem.db import is_disk_trouble
+
+        trouble = is_disk_trouble(error)
+        if trouble is None:
             return _fault(error)
         _close_quietly()
-        return tell(MachineError(str(error.strerror), where=error.filename or "standard output"))
+        trouble.where = trouble.where or "standard output"
+        return tell(trouble)
     except Exception as error:  # noqa: BLE001  # the front door
         return _fault(error)
     return code

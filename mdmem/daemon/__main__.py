@@ -9,6 +9,7 @@ def main() -> int:
     from mdmem.app import App
     from mdmem.daemon import logs
     from mdmem.daemon.run import run
+    from mdmem.db import is_disk_trouble
     from mdmem.errors import MdmemError
 
     app = App()
@@ -19,7 +20,10 @@ def main() -> int:
         else:
             logs.to_stderr()
         return run(app)
-    except MdmemError as error:
+    except Exception as raised:
+        error = raised if isinstance(raised, MdmemError) else is_disk_trouble(raised)
+        if error is None:
+            raise
         sys.stderr.write(f"error: {error}\n" + (f"try:   {error.hint}\n" if error.hint else ""))
         return error.exit_code
 
