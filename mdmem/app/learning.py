@@ -52,9 +52,9 @@ log = logging.getLogger(__name__)
 
 # Agents whose logs go by another name than their settings.
 LOG_NAMES = {"gemini": "gemini-cli", "copilot": "copilot-cli", "qwen": "qwen-code"}
-# Agents whose hooks don't tell when a history was compacted, and their names there: what a session was given is to be
-# given again then.
-_COMPACTS_UNSEEN = {"gemini-cli": "gemini"}
+# Agents whose hooks don't tell when a history was compacted, by the names in their logs, and their own: what a session
+# was given is to be given again then.
+_COMPACTS_UNSEEN = {LOG_NAMES[agent]: agent for agent in ("gemini",)}
 AT_ONCE = 50
 LOOKED_BACK_S = 7 * 24 * 3600.0
 

@@ -78,7 +78,7 @@ _MUST = re.compile(
     r"必须|务必|一定要|都[要得](?!等|花|挂|崩|报|失败|卡|死|疯)|始终|总是要|每次[^，。]{1,20}[都要先必]"
     r"|(?:每个|所有|任何)[^，。]{1,20}(?:都要|必须|都得|不能|不要)"
 )
-_OF_SOMEBODY = re.compile(r"我|这|那|它|他")
+_OF_SOMEBODY = re.compile(r"我(?!们)|这|那|它|他")
 _BARE = re.compile(rf"不要|勿|别(?!{_any('的 人 名 处 墅 急 担心 怕 慌 忘 管 客气 闹 提 扯 逗 着急 太')})")
 _IDLE = re.compile(_any("紧 用 客气 好意思 急 担心 怕 慌 管它 管这 错 一样 行 过 然 同 是 对 够 了"))
 
@@ -105,14 +105,12 @@ def _confidence(body: str) -> float:
     if _STRONG.search(body) or _LASTING_INSIDE.match(body):
         return SURE
     if found := _MUST.search(body):
-        return LIKELY if len(body) - found.end() >= 2 and not re.match(r"我(?!们)|这|那|它|他", body) else 0.0
+        return LIKELY if len(body) - found.end() >= 2 and not _OF_SOMEBODY.match(body) else 0.0
     if found := _BARE.match(body):
         rest = body[found.end() :]
         weak = WEAK if len(rest) >= 3 and not _IDLE.match(rest) and not _POINTING.search(rest) else 0.0
         return LIKELY if weak and _MARK.search(body) else weak
-    return (
-        LIKELY if _MARK.search(body) and _DIRECT.search(body) and not re.match(r"我(?!们)|这|那|它|他", body) else 0.0
-    )
+    return LIKELY if _MARK.search(body) and _DIRECT.search(body) and not _OF_SOMEBODY.match(body) else 0.0
 
 
 _POINTING = re.compile(r"这|那|它")

@@ -73,23 +73,18 @@ def _sentences(text: str) -> Iterator[str]:
         sentence = without_bullet(piece).strip(" \t\r\n*_-—–")
         if not sentence or (not _is_chinese(sentence) and orders_en.is_question(sentence)):
             continue
-        yield _from_chinese_cue(sentence) if _is_chinese(sentence) else _from_cue(sentence)
+        yield _from_cue(sentence)
 
 
 def _from_cue(sentence: str) -> str:
-    """Of "tag it, and always sign the tags" the second half, unless the first tells a story."""
-    cut = _CUE_AFTER.search(sentence)
-    if not cut or not cut.start() or _STORY.match(sentence) or _ordered(sentence) or _REMEMBER.match(sentence):
+    """Of "tag it, and always sign the tags" and "修一下这个，以后都用 x" the second half, unless the whole is an order
+    or tells a story.
+    """
+    chinese = _is_chinese(sentence)
+    cut = (orders_zh.CUE if chinese else _CUE_AFTER).search(sentence)
+    if not cut or (not chinese and (not cut.start() or _STORY.match(sentence))):
         return sentence
-    return sentence[cut.end() :]
-
-
-def _from_chinese_cue(sentence: str) -> str:
-    """Of "修一下这个，以后都用 x" the second half, unless the whole is an order."""
-    cut = orders_zh.CUE.search(sentence)
-    if not cut or _REMEMBER.match(sentence) or _ordered(sentence):
-        return sentence
-    return sentence[cut.end() :]
+    return sentence if _REMEMBER.match(sentence) or _ordered(sentence) else sentence[cut.end() :]
 
 
 def _is_chinese(text: str) -> bool:
